@@ -59,6 +59,8 @@ class FileContent:
     """None: it is secret, too long or no text."""
     shown: str
     """What reports write: the lines that differ, or the checksum."""
+    is_written: bool = False
+    """Whether a role wrote it, so that no package has it."""
 
     def __str__(self) -> str:
         return self.shown

@@ -1,7 +1,7 @@
 """Every code that a finding of drift can carry. A code is stable: it never gets a second meaning.
 
 CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files;
-CW86x: hosts, as their management controllers (BMCs) see them; CW950 to CW969: servers that their owner installed; CW970 to CW980: what runs in Kubernetes;
+CW86x: hosts, as their management controllers (BMCs) see them; CW950 to CW958: servers that their owner installed; CW970 to CW980: what runs in Kubernetes;
 CW968 and CW969: the hosts again; CW985 and CW986: the scheduler again.
 """
 
@@ -49,7 +49,7 @@ class Code(FindingCode):
     LISTENING = "CW718", ERROR, "a program listens to the network and belongs to no unit", "end the program, or give it a unit by a role"
     MOUNT_COVERING = "CW719", ERROR, "something is mounted over a folder of the system", "unmount it"
 
-    UNREACHABLE = "CW720", ERROR, "a host does not answer", "look at the host's console; `clusterwright up` starts a host that is gone, and `clusterwright rebuild` makes one anew that stays silent"
+    UNREACHABLE = "CW720", ERROR, "a host does not answer", "look at the host's console; `clusterwright up` starts a host that is gone; `clusterwright rebuild` replaces one that still does not answer"
     FILE_CHANGED = "CW721", WARNING, "a file has another content", "run `clusterwright up`, which restores it; to keep the change, put it into a role"
     FILE_GONE = "CW722", WARNING, "a file, folder or link is gone", "run `clusterwright up`, which restores it"
     FILE_ADDED = "CW723", NOTE, "a file, folder or link was added by hand", "`clusterwright drift fix` moves it aside; to keep it, put it into a role"
@@ -124,8 +124,6 @@ class Code(FindingCode):
     BMC_HEALTH = "CW864", ERROR, "a server reports a failed part", "read the BMC's log with `clusterwright power status`; drain the node before the repair"
     NEXT_BOOT = "CW865", WARNING, "a server boots from elsewhere next time: from the network it could install itself again", "remove the override in the BMC, or let whoever set it boot the server"
 
-    NOT_INSPECTED = "CW968", ERROR, "a host answers and can't be inspected", "correct what the message names; `clusterwright rebuild` the host"
-    RECORD_GONE = "CW969", ERROR, "a host has lost the record of its files and packages", "`clusterwright rebuild` the host: without the record nobody can tell what was changed"
     MARK_GONE = "CW950", ERROR, "a server has lost the stack's mark", "run `clusterwright up`, which adopts the server again and configures it"
     SERVER_TAKEN = "CW951", ERROR, "a server has the mark of another stack", "find out who took the server, and take it out of one of the two inventories"
     SERVER_REINSTALLED = "CW952", ERROR, "the system of a server was installed again", "run `clusterwright up`, which configures the server again"
@@ -135,6 +133,8 @@ class Code(FindingCode):
     FIRMWARE = "CW956", WARNING, "servers of one group have different firmware", "bring the servers to one version"
     NEXT_KERNEL = "CW957", WARNING, "the next start of a server takes another kernel", "run `clusterwright up`, which installs the profile's kernel; or remove the other kernel"
     NEXT_MODULES = "CW958", ERROR, "the next start of a server takes a kernel without modules that it needs", "run `clusterwright up`, which installs the profile's kernel; or install the modules"
+    NOT_INSPECTED = "CW968", ERROR, "a host answers and can't be inspected", "correct what the message names; `clusterwright rebuild` the host"
+    RECORD_GONE = "CW969", ERROR, "a host has lost the record of its files and packages", "`clusterwright rebuild` the host: without the record nobody can tell what was changed"
 
     API_SILENT = "CW970", ERROR, "the API server of Kubernetes does not answer", "`clusterwright up` renews certificates that have ended; look at the journals of kubelet and containerd on the hosts of the control plane; `clusterwright up` starts a host that is gone"
     OBJECT_GONE = "CW971", ERROR, "an object of an add-on or of the blueprint is gone from the cluster", "run `clusterwright up`, which creates it again"

@@ -24,7 +24,7 @@ IDENTITY = "identity"
 MAIN = "main"
 """The routing table that packets without a rule of their own use."""
 GONE = (
-    "`clusterwright up` starts a host that is gone, and `clusterwright rebuild` makes one anew that stays silent",
+    "`clusterwright up` starts a host that is gone; `clusterwright rebuild` replaces one that still does not answer",
     "when it answers again, `clusterwright up` configures it where that is necessary",
 )
 KEY = ("a new disk has the stack's key", "`clusterwright up` logs in as the inventory's user and writes the stack's key again")
@@ -188,6 +188,8 @@ def _network(to: str) -> str:
 
 def with_own_remedy(finding: Finding) -> Finding:
     """Let a remedy name what there is for a server: `up` starts none that is gone, and logs in as its operator where root refuses the stack's key."""
+    if finding.code in (Code.RECORD_GONE, Code.NOT_INSPECTED):
+        return dataclasses.replace(finding, remedy=f'{finding.remedy} (a node or a login node; a controller: docs/metal.md, "Reinstall a controller")')
     if finding.code is Code.UNREACHABLE and finding.remedy.endswith(KEY[0]):
         return dataclasses.replace(finding, remedy=KEY[1])
     return dataclasses.replace(finding, remedy=finding.remedy.replace(*GONE))

@@ -100,7 +100,7 @@ class Hosts(Kind[HostsInputs]):
     def delete(self, inputs: HostsInputs, outputs: Values, work: Work) -> None:
         leaving = [Server(one["name"], one["address"], one["host_key"]) for one in _by_name(outputs).values()]
         work.say(f"releasing {_servers(len(leaving))}")
-        if complaints := _release(inputs, leaving, work):
+        if complaints := _release(inputs, outputs, leaving, work):
             raise Refused("\n".join([*_few(list(complaints.values())), _way_on(complaints, f"clusterwright down --stack {inputs.stack}")]))
 
     def _release_others(self, inputs: HostsInputs, outputs: Values, work: Work) -> tuple[list[str], list[str]]:
@@ -109,7 +109,7 @@ class Hosts(Kind[HostsInputs]):
         leaving = [Server(one["name"], one["address"], one["host_key"]) for one in _by_name(outputs).values() if one["name"] not in members]
         if leaving:
             work.say(f"releasing {hostlist.compress(one.name for one in leaving)}")
-        complaints = _release(inputs, leaving, work)
+        complaints = _release(inputs, outputs, leaving, work)
         way_on = [_way_on(complaints, f"clusterwright up --stack {inputs.stack}")] if complaints else []
         return [one.name for one in leaving if one not in complaints], [*complaints.values(), *way_on]
 
@@ -137,20 +137,23 @@ def _order(inputs: HostsInputs, outputs: Values) -> dict[str, Any]:
     )
     written = [one for one in files.complete(config, HostKeys(inputs.munge_key)) if one.path != files.AUTHORIZED_KEYS]
     return {
-        "role": inputs.role,
-        "stack": inputs.stack,
-        "owner": inputs.owner,
         "token": inputs.site,
-        "admin_key": inputs.admin_public_key,
-        "adopted": sorted(identity["machine-id"] for identity in (outputs.get("identity") or {}).values() if identity.get("machine-id")),
+        **_evidence(inputs, outputs),
         "files": [{"path": one.path, "content": base64.b64encode(one.content).decode(), "mode": one.mode} for one in written],
     }
 
 
-def _release(inputs: HostsInputs, servers: Sequence[Server], work: Work) -> dict[Server, str]:
+def _evidence(inputs: HostsInputs, outputs: Values) -> dict[str, Any]:
+    """Give what tells the stack's own servers where somebody deleted mark and record (`guest/lost.py`)."""
+    ids = sorted(identity["machine-id"] for identity in (outputs.get("identity") or {}).values() if identity.get("machine-id"))
+    stack = {"stack": inputs.stack, "owner": inputs.owner, "role": inputs.role}
+    return {**stack, "adopted": ids, "admin_key": inputs.admin_public_key, "munge_key": inputs.munge_key}
+
+
+def _release(inputs: HostsInputs, outputs: Values, servers: Sequence[Server], work: Work) -> dict[Server, str]:
     """Release servers, show what stays on them, and give complaints about those that could not be released and that nobody abandoned."""
     choices = release_choices.received()
-    order = {"token": inputs.site, "group": inputs.group, **({"keep": []} if choices.deletes_data else {})}
+    order = {"token": inputs.site, "group": inputs.group, **_evidence(inputs, outputs), **({"keep": []} if choices.deletes_data else {})}
     answers = _ask(inputs, servers, "release", within_s=RELEASE_WITHIN_S, adopted=True, order=order)
     complaints = {}
     for server, answer in answers.items():

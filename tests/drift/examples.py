@@ -47,6 +47,7 @@ def facts(role: str = "compute", **changes: Any) -> dict[str, Any]:
     state = {"/var/lib/clusterwright/state": mounted} if role == "control" else {}
     return {
         "has_record": True,
+        "has_installation": True,
         "is_born": True,
         "places": [],
         "packages": [],

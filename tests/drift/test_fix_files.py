@@ -1,5 +1,6 @@
 """Files come back with content, owner and mode, and what was there before is kept: the scripts run here as they run on a host."""
 
+import dataclasses
 import os
 import pathlib
 import pwd
@@ -72,6 +73,8 @@ def test_a_file_that_is_gone_without_its_text_comes_with_its_package() -> None:
     assert isinstance(step.action, fix.Command)
     assert (step.action.argv[2], step.action.argv[-1]) == (files.REINSTALL, "/etc/ssh/moduli")
     assert steps(differs(Code.FILE_CHANGED, "/etc/ssh/moduli", content(None))) == (), "dpkg leaves a file that is there"
+    secret = dataclasses.replace(content(None), is_written=True)
+    assert steps(differs(Code.FILE_GONE, "/etc/keepalived/keepalived.conf", secret)) == (), "no package has what a role wrote"
 
 
 @pytest.mark.parametrize(("name", "is_of_roles"), [("slurm.conf", True), ("plugstack.conf", False)])

@@ -167,8 +167,21 @@ def test_keys_that_a_server_had_before_its_adoption_are_its_owners_and_stay() ->
 def test_a_host_that_was_configured_and_has_no_record_is_an_error() -> None:
     group = {"type": "clusterwright:finish:Group", "name": "finish-train", "id": "x", "outputs": {"finished": {"train-0": "mark"}}}
     configured = dataclasses.replace(known(), resources=(group,))
-    assert told(hosts.findings(TRAIN, facts(has_record=False), configured, moment_s=examples.NOW_S)) == [("CW969", "train-0: record")]
-    assert found(has_record=False) == [], "nobody has configured it yet"
+
+    def codes(**changes: Any) -> list[str]:
+        return [code for code, _ in told(hosts.findings(TRAIN, facts(**changes), configured, moment_s=examples.NOW_S))]
+
+    gone = {"has_record": False, "has_installation": False}
+    assert codes(**gone) == ["CW969"]
+    assert codes(has_record=False) == [], "a new disk that nobody has configured yet"
+    assert codes(**gone, server={"mark": None, "root_keys": []}) == [], "a server that is adopted again"
+    assert codes(**gone, server={"mark": {"token": "a"}, "root_keys": []}) == ["CW969"]
+    assert found(**gone) == [], "nobody has configured it yet"
+
+
+def test_what_ends_it_on_a_server_is_a_new_system() -> None:
+    for finding in (hosts.not_inspected(TRAIN, "no python3"), examples.finding(code=Code.RECORD_GONE)):
+        assert "Reinstall a controller" in servers.with_own_remedy(finding).remedy
 
 
 def test_a_host_that_answers_and_gives_no_facts_is_an_error() -> None:
@@ -178,11 +191,12 @@ def test_a_host_that_answers_and_gives_no_facts_is_an_error() -> None:
 
 
 def test_a_host_that_refuses_the_key_is_told_from_one_that_is_off() -> None:
-    refused = hosts.unreachable(TRAIN, "root@10.0.0.5: Permission denied (publickey).")
+    refused = hosts.unreachable(TRAIN, f"root@{TRAIN.address}: Permission denied (publickey).")
     assert refused.remedy.startswith("`clusterwright rebuild train-0`")
     assert servers.with_own_remedy(refused).remedy.startswith("`clusterwright up` logs in as the inventory's user")
-    silent = hosts.unreachable(TRAIN, "Connection timed out")
-    assert "console" in servers.with_own_remedy(silent).remedy
+    for message in ("Connection timed out", "root@192.0.2.7: Permission denied (publickey).\nConnection closed by UNKNOWN port 65535"):
+        silent = hosts.unreachable(TRAIN, message)
+        assert "console" in servers.with_own_remedy(silent).remedy
 
 
 def test_a_host_without_a_record_is_said_to_be_unchecked() -> None:

@@ -50,7 +50,8 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
     """
     name = host.name
     is_of_kubernetes = _is_of_kubernetes(name, known)
-    if not facts["has_record"] and name in known.finished:
+    # A new disk, or a server without the mark, is configured by the next `up`, which writes the record.
+    if not facts.get("has_installation", True) and name in known.finished and ("server" not in facts or facts["server"]["mark"]):
         yield _record_gone(name)
     yield from files.findings(name, [one for one in _places(facts) if not (is_of_kubernetes and _is_of_its_runtime(one))])
     yield from packages.findings(name, facts)
@@ -94,7 +95,7 @@ def _record_gone(name: str) -> Finding:
 def unreachable(host: KnownHost, message: str) -> Finding:
     """Report a host that does not answer."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    is_refused = "Permission denied" in message
+    is_refused = f"@{host.address}: Permission denied" in message  # and not the host that it is reached through
     return drift(
         Code.UNREACHABLE,
         HostPart(host.name, "SSH"),

@@ -56,7 +56,7 @@ def _finding(host: str, path: str, recorded: Mapping[str, Any] | None, actual: M
         return drift(Code.UNIT_ENABLEMENT, unit, what, remedy=remedy, desired=was, recorded=was, actual=became)
     code, what = _difference(recorded, actual)
     rule = places.rule(path)
-    before, now = _sides(recorded, actual)
+    before, now = _sides(recorded, actual, is_written=is_written)
     return drift(
         code,
         HostFile(host, path),
@@ -118,16 +118,16 @@ def _attributes(recorded: Mapping[str, Any], actual: Mapping[str, Any]) -> list[
     return [name for name in ("mode", "owner", "group") if recorded.get(name) != actual.get(name)]
 
 
-def _sides(recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> tuple[Value | None, Value | None]:
+def _sides(recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None, *, is_written: bool) -> tuple[Value | None, Value | None]:
     """Give both sides: the lines that differ where both texts are known, else a description."""
     if recorded and actual and recorded["kind"] == actual["kind"] == "file" and recorded.get("sha256") != actual.get("sha256"):
         before, now = f"sha256 {recorded['sha256'][:12]}", f"sha256 {actual['sha256'][:12]}"
         if "text" in recorded and "text" in actual:
             before, now = changed_lines(recorded["text"], actual["text"])
-        return FileContent(_state(recorded), recorded.get("text"), before), now
+        return FileContent(_state(recorded), recorded.get("text"), before, is_written), now
     if recorded and recorded["kind"] == "file" and (actual is None or actual["kind"] != "file"):
         state = _state(recorded)
-        return FileContent(state, recorded.get("text"), str(state)), _described(actual)
+        return FileContent(state, recorded.get("text"), str(state), is_written), _described(actual)
     return _described(recorded), _described(actual)
 
 

@@ -35,6 +35,7 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
     found = {
         "has_record": installed is not None and written is not None,
         "is_born": is_born,
+        "has_installation": installed is not None,
         "places": places.differing((installed or {}).get("places", {}), written or {}, digests) if installed and is_born else [],
         "packages": packages.differences((installed or {}).get("packages", {}), present) if installed else [],
         "package_files": packages.changed_files([name for name, package in present.items() if package["held"]], digests),

@@ -10,16 +10,13 @@ import shlex
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from . import adoption, data, occupied, places, root_login
+from . import adoption, data, lost, occupied, places, root_login
 from .system import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .system import System
-
-MUNGE_KEY = "/etc/munge/munge.key"
-"""Where munge reads its key. The stack's own copy has the same name."""
 
 
 def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,22 +25,22 @@ def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         order: `role`, `stack`, `owner` (the checkout that runs the stack), `token` (of the stack's site), `admin_key` (OpenSSH public key),
             `files` (what the host has before it is finished: `path`, `content` in Base64, `mode`), `program` (this program's own text),
-            `adopted` (machine ids of the hosts that the stack's record names: what runs there is the stack's also where somebody deleted mark and record).
+            `adopted` and `munge_key`, by which a host is known whose mark and record somebody deleted (`lost.is_still_ours`).
     Returns:
         `is_new` (no stack had the host before), `is_lost` (what was there before its adoption was recorded, and is not known now) and `born` (another one for each adoption).
     Raises:
         Refused: the host is another's, runs what the stack would take over, or has no space. Nothing was changed.
     """
-    record, mark = adoption.Record(system), adoption.mark(system)
+    record, mark, role = adoption.Record(system), adoption.mark(system), str(order.get("role", ""))
     kept = record.read()
-    is_new = mark is None and kept is None and not _was_adopted(system, order)
+    is_new = mark is None and kept is None and not lost.is_still_ours(system, order)
     is_lost = kept is None and not is_new
     require_owner(mark or (kept or {}).get("mark"), order)
     if is_new:
-        occupied.require_free(system, str(order.get("role", "")))
-        adoption.require_space(system)
+        occupied.require_free(system, role)
     if kept is None:
-        kept = _first(system, mark or _new_mark(order), record) if is_new else again(system, mark or _new_mark(order), record, str(order.get("role", "")))
+        adoption.require_space(system)
+        kept = _first(system, new_mark(order), record) if is_new else lost.record(system, mark or new_mark(order), record, role)
         data.take_back(system, kept["mark"])
     kept.pop("plan", None)  # of a release that was cut off: the host is the stack's again
     # The record is first: a host with a mark and without a record could not become what it was.
@@ -61,14 +58,6 @@ def _first(system: System, mark: Mapping[str, Any], record: adoption.Record) -> 
     """Describe a host that no stack had before."""
     before = adoption.snapshot(system, record.contents)
     return {"mark": mark, "before": before, "left": None, "is_open": True, "is_complete": True, "others": adoption.others(system)}
-
-
-def again(system: System, mark: Mapping[str, Any], record: adoption.Record, role: str) -> dict[str, Any]:
-    """Describe a host whose record somebody deleted. What its first adoption would have refused was not there then, and leaves with the stack."""
-    now = adoption.snapshot(system, record.contents)
-    now["places"] = {path: entry for path, entry in now["places"].items() if not adoption.is_own(path)}
-    before = occupied.without(now, role)
-    return {"mark": mark, "before": before, "left": None, "is_open": True, "is_complete": False, "others": []}
 
 
 def open_for_changes(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,20 +166,8 @@ def _moved(before: Any, left: Any, now: Any, part: str) -> Any:
     return moved
 
 
-def _was_adopted(system: System, order: Mapping[str, Any]) -> bool:
-    """Say whether the stack's record names this installation and no other cluster has it now: the key of munge would be another one."""
-    if adoption.machine_id(system) not in order.get("adopted", ()):
-        return False
-    try:
-        with open(system.path(MUNGE_KEY), "rb") as stream:
-            key = stream.read()
-    except FileNotFoundError:
-        return True
-    name = os.path.basename(MUNGE_KEY)
-    return any(base64.b64decode(file["content"]) == key for file in order.get("files", ()) if os.path.basename(str(file["path"])) == name)
-
-
-def _new_mark(order: Mapping[str, Any]) -> dict[str, Any]:
+def new_mark(order: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the mark of an adoption that begins now."""
     return {
         "stack": order["stack"],
         "owner": order["owner"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import json
 import os
 import shutil
@@ -27,13 +26,18 @@ OWN_FOLDERS = ("/etc/clusterwright", "/usr/lib/clusterwright", "/run/clusterwrig
 """Folders that leave with the stack."""
 OWN_FILES = ("/usr/sbin/clusterwright-*", "/var/lib/systemd/timers/stamp-clusterwright-*")
 """Patterns of files that leave with the stack: commands of its own, and what systemd notes of its timers."""
+OWN_PLACES = (
+    "/etc/clusterwright/*",
+    "/etc/slurm/*",
+    "/usr/lib/clusterwright/*",
+    "/etc/munge/munge.key",
+    "*/clusterwright.conf",
+    "*/clusterwright-*",
+    "*/*-clusterwright*",
+)
+"""Places that are the stack's, whoever changed them."""
 SPARE_BYTES = 64 << 20
 """Space that a host must have left after everything was kept."""
-
-
-def is_own(path: str) -> bool:
-    """Say whether a path on a host is the stack's own. Pure."""
-    return places.is_in(path, OWN_FOLDERS) or any(fnmatch.fnmatchcase(path, pattern) for pattern in OWN_FILES)
 
 
 class Record:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from . import packages, places
+from . import packages
 from .system import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from .system import System
 
@@ -38,21 +38,19 @@ KUBERNETES = ("/etc/kubernetes/kubelet.conf", "/etc/kubernetes/admin.conf", "/et
 CONFIGURATIONS = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/usr/local/etc/slurm.conf", "/opt/slurm/etc/slurm.conf", "/etc/munge/munge.key")
 
 
-FOLDERS = ("/etc/slurm", "/etc/munge", "/etc/kubernetes", "/var/lib/slurm", "/var/log/slurm", "/var/lib/munge", "/var/log/munge", *places.OF_DAEMONS)
-"""Folders that only what stands above has."""
+def is_refused(package: str, role: str) -> bool:
+    """Say whether a host with this package is refused, or whether it is another package of the same Slurm. Pure."""
+    return package.startswith("slurm-") or _is_one_of(package, (*PACKAGES, *OF_ROLES.get(role, ((), ()))[1]))
 
 
-def without(snapshot: Mapping[str, Any], role: str) -> dict[str, Any]:
-    """Leave out of what is on a host what a host can't have had when it was adopted, since `require_free` refuses it. Pure."""
-    daemons, names = OF_ROLES.get(role, ((), ()))
-    names = (*PACKAGES, *names)
-    units = {f"{name}.service" for name in (*DAEMONS, *daemons, *names)}
-    return {
-        **snapshot,
-        "packages": {name: package for name, package in snapshot["packages"].items() if not _is_one_of(name, names) and not name.startswith("slurm-")},
-        "places": {path: entry for path, entry in snapshot["places"].items() if not places.is_in(path, FOLDERS)},
-        "units": [name for name in snapshot["units"] if name not in units],
-    }
+def folders_of(role: str) -> tuple[str, ...]:
+    """Name the folders of configuration of what a host is refused for. Pure."""
+    return ("/etc/slurm", "/etc/munge", *(("/etc/kubernetes",) if role.startswith("kubernetes") else ()))
+
+
+def units_of(role: str) -> frozenset[str]:
+    """Name the units of what a host is refused for: those of Slurm and munge have names of their own (`units.OWN`). Pure."""
+    return frozenset(f"{name.removesuffix('-server')}.service" for name in OF_ROLES.get(role, ((), ()))[1])
 
 
 def _is_one_of(package: str, names: Collection[str]) -> bool:

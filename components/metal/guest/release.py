@@ -13,7 +13,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from . import adopt, adoption, data, kernel, merge, mounts, packages, places, units
+from . import adopt, adoption, data, kernel, lost, merge, mounts, packages, places, root_login, units
 from .system import CommandFailed, Refused
 
 if TYPE_CHECKING:
@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from .system import System
 
 LOCK_WITHIN_S = 60
-OWN = (
-    "/etc/clusterwright/*",
-    "/etc/slurm/*",
-    "/usr/lib/clusterwright/*",
-    "/etc/munge/munge.key",
-    "*/clusterwright.conf",
-    "*/clusterwright-*",
-    "*/*-clusterwright*",
-)
-"""Places that are the stack's, whoever changed them."""
 COPIES = ("/etc/passwd-", "/etc/group-", "/etc/shadow-", "/etc/gshadow-", "/etc/subuid-", "/etc/subgid-", "/etc/.pwd.lock")
 """What tools for users and groups leave. They are as before, whatever is in them now."""
 REMAINS = (
@@ -77,7 +67,7 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     """
     records = adoption.Record(system)
     kept, mark = records.read(), adoption.mark(system)
-    if kept is None and mark is None:
+    if kept is None and mark is None and not lost.is_still_ours(system, order):
         _remove_own(system)
         return Report().answer("free")
     adopt.require_owner(mark or (kept or {}).get("mark"), order)
@@ -86,7 +76,7 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     packages.wait_for_lock(system, float(order.get("lock_within_s", LOCK_WITHIN_S)))
     _require_space(system)
     if kept is None:
-        kept = adopt.again(system, mark or {}, records, adoption.setting(system, adoption.ROLE))
+        kept = lost.record(system, mark or adopt.new_mark(order), records, adoption.setting(system, adoption.ROLE) or str(order.get("role", "")))
     packages.mend(system, kept["before"]["packages"], None if kept["is_open"] else kept["left"]["packages"])
     if "plan" not in kept:
         if kept["is_open"]:
@@ -97,6 +87,8 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     if not kept["is_complete"]:
         report.stays.append(("what was there before the adoption", "its record was lost: only the scheduler and the stack's own folders were removed"))
     _carry_out(system, kept, records.contents, report, tuple(order.get("keep", (data.STATE,))))
+    if not kept["is_complete"]:
+        root_login.forbid(system)
     _remove_own(system)
     return report.answer("released")
 
@@ -160,7 +152,7 @@ def decide_places(
                 stays.append((path, "somebody changed the same lines since the stack did"))
             else:
                 targets[path] = target
-        elif is_now == recorded or path in COPIES or any(fnmatch.fnmatchcase(path, pattern) for pattern in OWN):
+        elif is_now == recorded or path in COPIES or any(fnmatch.fnmatchcase(path, pattern) for pattern in adoption.OWN_PLACES):
             if was["kind"] == "file" and "sha256" not in was:
                 stays.append((path, "the stack changed it, and its content was not kept"))
             else:

@@ -28,8 +28,7 @@ def allow(system: System, key: str) -> None:
     Raises:
         Refused: the SSH server keeps root out, and its settings have no place for a drop-in.
     """
-    kind, material = key.split()[:2]
-    line = f"{kind} {material} {COMMENT}"
+    line = _line(key)
     lines = system.read(KEYS).splitlines()
     wanted = [one for one in lines if not one.endswith(f" {COMMENT}") or one == line]
     if line not in wanted:
@@ -39,6 +38,24 @@ def allow(system: System, key: str) -> None:
         places.replace(system.path(KEYS), "".join(f"{one}\n" for one in wanted).encode(), mode=0o600)
     if _permits(system) == "no":
         _permit(system)
+
+
+def is_allowed(system: System, key: str) -> bool:
+    """Say whether root's authorized keys have the stack's line."""
+    return bool(key) and _line(key) in system.read(KEYS).splitlines()
+
+
+def forbid(system: System) -> None:
+    """Take the stack's line out of root's authorized keys."""
+    lines = system.read(KEYS).splitlines()
+    wanted = [one for one in lines if not one.endswith(f" {COMMENT}")]
+    if wanted != lines:
+        places.replace(system.path(KEYS), "".join(f"{one}\n" for one in wanted).encode(), mode=0o600)
+
+
+def _line(key: str) -> str:
+    kind, material = key.split()[:2]
+    return f"{kind} {material} {COMMENT}"
 
 
 def _permits(system: System) -> str:

@@ -99,9 +99,9 @@ def _command(finding: Finding, path: str, values: Values, cluster: Cluster) -> C
             return Command(script(MOVE_ASIDE, path, cluster.aside), shown=f"move {path} to {cluster.aside}{path}")
         case Code.PACKAGE_FILE, _:
             return _reinstall(path)
-        case ((Code.FILE_CHANGED | Code.FILE_GONE | Code.FILE_KIND), FileContent(text=None)):
+        case ((Code.FILE_CHANGED | Code.FILE_GONE | Code.FILE_KIND), FileContent(text=None) as content):
             program = SYNCHRONIZE.get(path)
-            if finding.code == Code.FILE_GONE and not program:
+            if finding.code == Code.FILE_GONE and not program and not content.is_written:
                 return _reinstall(path)
             return Command((program,)) if program and finding.code == Code.FILE_CHANGED else None
         case ((Code.FILE_CHANGED | Code.FILE_GONE | Code.FILE_KIND), FileContent(state=state, text=str(text))) if _is_plain(state) and names.is_text(text):

@@ -102,7 +102,7 @@ def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, 
             left.append(
                 Left(
                     finding,
-                    f"{', '.join(dark)} does not answer; `clusterwright up` starts a host that is gone, and `clusterwright rebuild` makes one anew that stays silent",
+                    f"{', '.join(dark)} does not answer",
                 )
             )
         elif _is_of_roll(finding, cluster):

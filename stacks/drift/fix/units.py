@@ -18,11 +18,13 @@ STARTS_WITHIN_S = 20
 _RUN = """run() {
     timeout "$3" systemctl "$1" -- "$2" || {
         status=$?
-        [ "$status" = 124 ] && [ "$(systemctl show --property=ActiveState --value -- "$2")" = activating ] || return "$status"
+        [ "$status" = 124 ] || return "$status"
+        case $(systemctl show --property=ActiveState --value -- "$2") in active | activating | reloading) return 0 ;; esac
+        [ -n "$(systemctl show --property=Job --value -- "$2")" ] || return "$status"
     }
 }
 """
-"""command, unit, seconds. A daemon may wait for one of another host that is repaired after it, as slurmd for slurmctld: it goes on starting, and the check after the repairs says whether it runs."""
+"""command, unit, seconds. A daemon may wait for another one, as slurmd for slurmctld, which a later repair starts on another host: it goes on starting, or its start is queued, and the check after the repairs says whether it runs."""
 RESTART = (
     _RUN
     + """set -eu
