@@ -59,10 +59,11 @@ class Group(Kind[Inputs], Generic[Inputs]):
                     yield "", page
 
     def expected(self, inputs: Inputs) -> Values:
+        """Give what is recorded when all is well: also of which cluster, since one that the same run created again has none of the recorded objects."""
         wanted = self.wanted(inputs)
         if wanted is None:
             return {"content": UNKNOWN, "objects": UNKNOWN, "changed": [], "cluster": UNKNOWN}
-        return {"content": manifests.fingerprint(wanted), "objects": _names(wanted), "changed": [], "cluster": UNKNOWN}
+        return {"content": manifests.fingerprint(wanted), "objects": _names(wanted), "changed": [], "cluster": _present_cluster(inputs)}
 
     def read(self, inputs: Inputs, outputs: Values) -> Values | None:
         """Compare every object with what applying its manifest would make."""
@@ -142,6 +143,14 @@ def connected(kubeconfig: str, work: Work) -> Api:
             f"the API server of the cluster does not answer\n  why: {last}\n  do:  look at the control plane with `clusterwright drift`; `clusterwright up` starts a host that is gone"
         ) from None
     return api
+
+
+def _present_cluster(inputs: GroupInputs) -> Any:
+    """Tell which cluster answers now; unknown: none does yet."""
+    try:
+        return Api(inputs.kubeconfig, timeout_s=PREVIEW_TIMEOUT_S).cluster_id()
+    except (Unreachable, ApiError, KubeconfigInvalid):
+        return UNKNOWN
 
 
 def _refusal(api: Api, manifest: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """The client of API servers, against a real one."""
 
+import dataclasses
 import re
 import threading
 from typing import Any
@@ -10,7 +11,9 @@ from components.kubernetes import api as apis
 from components.kubernetes import apply, group
 from components.kubernetes.api import Api, Key
 from components.kubernetes.objects import Objects, ObjectsInputs
-from components.provider.kind import PartlyMade, Refused, Unobserved, Work
+from components.provider import codec
+from components.provider.kind import UNKNOWN, PartlyMade, Refused, Unobserved, Work
+from components.provider.servicer import difference
 from tests.apiserver import cluster, works
 
 pytestmark = pytest.mark.engine
@@ -143,6 +146,7 @@ def test_a_record_stays_while_the_server_is_down(kubernetes: cluster.Cluster) ->
         with pytest.raises(Unobserved, match="its record stays: no answer from the API server"):
             Objects().read(inputs, made)
         assert [*Objects().check(inputs)] == []
+        assert Objects().expected(inputs)["cluster"] is UNKNOWN, "whether it is another cluster shows when the server answers"
     finally:
         kubernetes.start("apiserver")
         kubernetes.wait_ready()
@@ -153,6 +157,19 @@ def test_objects_of_a_cluster_that_was_created_again_are_gone(kubernetes: cluste
     inputs = objects(kubernetes, "other", settings("other"))
     made = Objects().create(inputs, works.Notes().work())
     assert Objects().read(inputs, {**made, "cluster": "another"}) is None
+
+
+def test_objects_are_applied_again_when_the_same_run_created_the_cluster_again(kubernetes: cluster.Cluster, api: Api) -> None:
+    """The control plane was lost: the refresh before the run met no API server and kept the record."""
+    kind, work, inputs = Objects(), works.Notes().work(), objects(kubernetes, "lost", settings("lost"))
+    wanted = codec.decode(codec.encode(dataclasses.asdict(inputs)))
+    recorded = codec.decode(codec.encode({**wanted, **kind.create(inputs, work), "complete": True}))
+    assert difference(kind, recorded, wanted) == {}
+    lost = {**recorded, "cluster": "another"}
+    api.delete(Key("v1", "ConfigMap", "default", "lost"))
+    assert difference(kind, lost, wanted) == {"cluster": False}
+    kind.update(inputs, lost, work)
+    assert names(api, "lost") == {"lost"}
 
 
 def test_a_definition_is_established_before_its_objects_and_its_objects_go_first(kubernetes: cluster.Cluster, api: Api) -> None:
