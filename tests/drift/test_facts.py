@@ -6,6 +6,7 @@ import json
 import os
 import struct
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -328,6 +329,46 @@ def test_the_package_database_names_files_below_usr_whatever_name_they_were_pack
 )
 def test_a_process_belongs_to_a_unit_of_the_system_or_to_none(cgroups: list[str], expected: str) -> None:
     assert program("exposure").unit_of(cgroups) == expected
+
+
+POD = "kubepods-besteffort.slice/kubepods-besteffort-pod9089.slice/cri-containerd-4494.scope"
+
+
+@pytest.mark.parametrize(
+    ("cgroups", "expected"),
+    [
+        ([f"0::/kubepods.slice/{POD}"], True),
+        (["9:name=systemd:/kubepods/besteffort/pod9089/4494", "0::/"], True),
+        (["0::/system.slice/kubelet.service"], False),
+        (["0::/user.slice/kubepods/x"], False),
+        (["0::/kubepods"], False),
+        ([], False),
+    ],
+)
+def test_a_process_belongs_to_a_pod_or_not(cgroups: list[str], expected: bool) -> None:
+    assert program("exposure").is_of_pod(cgroups) is expected
+
+
+def test_rules_that_follow_pods_are_left_out_and_those_that_lead_to_them_stay() -> None:
+    kept = {"ip filter INPUT": 2, "ip filter FLANNEL-FWD": 2, "inet clusterwright_services output": 1, "ip other KUBE": 1, "inet kube-proxy x": 1}
+    followed = {"ip kube-proxy services": 9, "ip6 kube-proxy services": 9, "ip filter KUBE-NWPLCY-K6TO": 4, "ip nat CNI-HOSTPORT-DNAT": 1}
+    assert program("network").without_pods(Counter({**kept, **followed})) == kept
+
+
+@pytest.mark.parametrize(
+    ("route", "expected"),
+    [
+        ({"dst": "10.224.3.0/24", "dev": "flannel.1", "gateway": "10.224.3.0"}, True),
+        ({"dst": "10.224.3.0/24", "dev": "eth0"}, False),
+        ({"dst": "203.0.113.0/24", "dev": "flannel.1"}, False),
+        ({"dst": "10.224.3.7", "dev": "flannel.1"}, True),
+    ],
+)
+def test_a_route_of_flannel_leads_to_pods_of_another_node(route: dict[str, str], expected: bool) -> None:
+    network = program("network")
+    pods = network.pod_network(["FLANNEL_NETWORK=10.224.0.0/11", "FLANNEL_SUBNET=10.224.1.1/24"])
+    assert network._leads_to_pods(route, pods) is expected
+    assert network._leads_to_pods(route, network.pod_network([])) is False, "a host without flannel"
 
 
 def test_what_an_adopted_server_had_before_is_read_from_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

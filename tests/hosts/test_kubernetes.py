@@ -220,6 +220,11 @@ def test_a_second_up_changes_nothing(cluster: Deployment) -> None:
     assert cluster.inside(NODES[0], "stat", "--format=%Y", "/var/lib/kubelet/config.yaml") == joined
 
 
+def test_a_cluster_in_order_has_no_drift(cluster: Deployment) -> None:
+    """Pods listen on hosts, and every node has rules and routes of its own for them."""
+    assert json.loads(cluster.clusterwright("drift", "--layer", "hosts", "--layer", "scheduler", "--json").stdout)["findings"] == []
+
+
 def service(name: str, *, preferred: str) -> str:
     """A Deployment of one pod that waits, on one node rather than on others; it leaves a lost node at once."""
     weighed = [{"weight": 100, "preference": {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [preferred]}]}}]

@@ -19,6 +19,7 @@ NOT_COMPARED = (
     ("state of the accounting database", "its tables change with every job; the scheduler's layer compares accounting"),
     ("keys in users' homes beside the stack's", "users may add their own"),
     ("programs, sockets and lingering sessions of users, UDP sockets", "users may run their own; programs open sockets for answers all the time"),
+    ("sockets of pods, rules and routes of the network between them", "they come and go with pods and services; the scheduler's layer compares the objects"),
     ("compiled Python, profiles loaded in AppArmor", "Python writes the first itself; files below /etc/apparmor.d are compared with their record"),
     (
         "file systems beside the root's, /tmp, /var/tmp and /dev/shm; container images",

@@ -44,6 +44,8 @@ GENERATED = re.compile(r"netplan|/\d+-cloud-init|cloud-init-|/static-nodes\.conf
 RUNTIME = ("/run/systemd/system", "/run/systemd/system.control", "/run/udev/rules.d", "/run/modprobe.d", "/run/sysctl.d", "/run/tmpfiles.d", "/run/binfmt.d")
 OF_SYSTEM = re.compile(r"/system\.slice/(?:[^/]+\.slice/)*(?P<unit>[^/]+\.service|slurmstepd\.scope)(?:/|$)")
 """cgroup(5) of a unit of the system; job steps of Slurm listen for srun."""
+OF_PODS = re.compile(r"/kubepods(\.slice)?/")
+"""cgroup(5) of the containers of pods, with either cgroup driver of the kubelet. Some pods have the host's network: they listen as a host's own programs do."""
 TRANSIENT = "/run/systemd/transient"
 TRANSIENT_KINDS = (".service", ".timer", ".path", ".socket", ".mount", ".automount")
 MERGED = re.compile(r"^/(bin|sbin|lib|lib32|lib64|libx32)/")
@@ -202,7 +204,7 @@ def _system_keys() -> list[dict[str, str]]:
 
 
 def _listening() -> list[dict[str, str]]:
-    """Give TCP sockets of the system's users that listen to the network and belong to no lasting unit."""
+    """Give TCP sockets of the system's users that listen to the network and belong to no lasting unit and no pod."""
     ports = {}
     for version in ("tcp", "tcp6"):
         for line in asking.lines(f"/proc/net/{version}")[1:]:
@@ -228,8 +230,9 @@ def _is_loopback(address: str) -> bool:
 
 
 def _is_of_lasting_unit(pid: str) -> bool:
-    unit = unit_of(asking.lines(f"/proc/{pid}/cgroup"))
-    return pid == "1" or (unit != "" and not os.path.exists(f"{TRANSIENT}/{unit}"))
+    cgroups = asking.lines(f"/proc/{pid}/cgroup")
+    unit = unit_of(cgroups)
+    return pid == "1" or is_of_pod(cgroups) or (unit != "" and not os.path.exists(f"{TRANSIENT}/{unit}"))
 
 
 def unit_of(cgroups: list[str]) -> str:
@@ -240,6 +243,11 @@ def unit_of(cgroups: list[str]) -> str:
         if (number == "0" or controllers == "name=systemd") and (matched := OF_SYSTEM.match(path)):
             return matched.group("unit")
     return ""
+
+
+def is_of_pod(cgroups: list[str]) -> bool:
+    """Say whether a process belongs to a pod of Kubernetes, from its lines of cgroups(7). Pure."""
+    return any(OF_PODS.match(line.split(":", 2)[2]) for line in cgroups if line.count(":") >= 2)
 
 
 def _deleted() -> list[dict[str, str]]:

@@ -1,12 +1,15 @@
 """What decides where packets go: packet filter rules, routes, MTU and DNS servers. Read from the kernel, as a host may have no program that lists them."""
 
 import glob
+import ipaddress
 import json
 import os
+import re
 import socket
 import struct
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from . import asking
 
@@ -23,11 +26,19 @@ ANSWER_WITHIN_S = 5
 OWN_ROUTES = ("kernel", "dhcp", "ra")
 """Protocols of routes that the kernel or a protocol of address assignment sets (ip-route(8))."""
 
+KUBELET = "/var/lib/kubelet/config.yaml"
+"""Where it is, the host is a node of Kubernetes."""
+FLANNEL, FLANNEL_DEVICE = "/run/flannel/subnet.env", "flannel.1"
+OF_PODS = re.compile(r"ip6? (kube-proxy |\S+ (KUBE|CNI)-)")
+"""`family table chain` of what kube-proxy, the policy controller and CNI plug-ins write for services and pods: each node has other pods."""
+
 
 def alike() -> dict[str, str]:
     """Give what is usually the same on all hosts, or on those of a group: name → value."""
     servers = [line.split()[1] for line in asking.lines("/etc/resolv.conf") if line.startswith("nameserver ") and len(line.split()) > 1]
     rules = filter_rules()
+    if os.path.exists(KUBELET):
+        rules = without_pods(rules)
     return {
         "DNS servers": " ".join(servers),
         "packet filter": ", ".join(sorted({chain.rpartition(" ")[0] for chain in rules})),
@@ -59,6 +70,11 @@ def filter_rules() -> Counter[str]:
         return counted  # a kernel without nftables has no rules of it
 
 
+def without_pods(rules: Counter[str]) -> Counter[str]:
+    """Leave out the chains that follow services and pods; the rules that lead to them stay, as all nodes have the same. Pure."""
+    return Counter({chain: count for chain, count in rules.items() if not OF_PODS.match(chain)})
+
+
 def _messages(received: bytes) -> Iterator[tuple[int, bytes]]:
     while len(received) >= 16:
         length, kind = struct.unpack_from("=IH", received)
@@ -79,10 +95,10 @@ def _text(value: bytes) -> str:
 
 def _routes() -> list[str]:
     """Give the routes that a person or a program set, but not the default route."""
-    found = []
+    found, pods = [], pod_network(asking.lines(FLANNEL))
     for version in ("-4", "-6"):
         for route in json.loads(asking.program(["ip", "-json", "-details", version, "route", "show", "table", "all"]) or "[]"):
-            if route.get("protocol") not in OWN_ROUTES and route.get("dst") != "default":
+            if route.get("protocol") not in OWN_ROUTES and route.get("dst") != "default" and not _leads_to_pods(route, pods):
                 words = [
                     route.get("type", "unicast"),
                     route.get("dst", ""),
@@ -90,6 +106,19 @@ def _routes() -> list[str]:
                 ]
                 found.append(" ".join(words))
     return sorted(found)
+
+
+def pod_network(subnet: list[str]) -> ipaddress.IPv4Network | None:
+    """Read the network of all pods from what flannel wrote about its node's own. Pure."""
+    written = [line.partition("=")[2] for line in subnet if line.startswith("FLANNEL_NETWORK=")]
+    return ipaddress.IPv4Network(written[0]) if written else None
+
+
+def _leads_to_pods(route: dict[str, Any], pods: ipaddress.IPv4Network | None) -> bool:
+    """Say whether flannel set the route: one to each other node's pods, so that no two nodes have the same."""
+    if pods is None or route.get("dev") != FLANNEL_DEVICE or ":" in route["dst"]:
+        return False
+    return ipaddress.IPv4Network(route["dst"]).subnet_of(pods)
 
 
 def _rules() -> list[str]:
