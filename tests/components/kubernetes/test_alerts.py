@@ -2,6 +2,8 @@
 
 import functools
 import json
+import re
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -13,6 +15,7 @@ import pytest
 import yaml
 
 from blueprints import spec
+from blueprints.project import project_root
 from components.kubernetes import dashboard, monitoring
 from tests.apiserver import release
 
@@ -22,12 +25,25 @@ Series = Mapping[str, str]
 ADDONS = ["prometheus", "node-exporter", "kueue", "jobset"]
 DAYS = 86400
 GPU = 'simulated="true",instance="train-0"'
-ROOT = 'instance="train-0",mountpoint="/",fstype="ext4"'
 FSYNC = 'etcd_disk_wal_fsync_duration_seconds_bucket{job="etcd",instance="a",le="%s"}'
 QUEUE = 'cluster_queue="research"'
+
+
+def steady(series: str, *, broken: int, fine: int) -> tuple[Series, Series]:
+    """Give a series with one value in the broken state and another in order."""
+    return {series: f"{broken}x600"}, {series: f"{fine}x600"}
+
+
+def disk(place: str, *, available: int, read_only: int) -> Series:
+    """Give the series of one disk where it is mounted; its size is 100."""
+    labels = f'{{instance="train-0",device="/dev/sda",mountpoint="{place}",fstype="ext4"}}'
+    values = {"avail_bytes": available, "size_bytes": 100, "readonly": read_only}
+    return {f"node_filesystem_{name}{labels}": f"{value}x600" for name, value in values.items()}
+
+
 CASES: Mapping[str, tuple[str, Series, Series]] = {
-    "TargetDown": ("10m", {'up{job="etcd",instance="a"}': "0x600"}, {'up{job="etcd",instance="a"}': "1x600"}),
-    "EtcdHasNoLeader": ("5m", {"etcd_server_has_leader": "0x600"}, {"etcd_server_has_leader": "1x600"}),
+    "TargetDown": ("10m", *steady('up{job="etcd",instance="a"}', broken=0, fine=1)),
+    "EtcdHasNoLeader": ("5m", *steady("etcd_server_has_leader", broken=0, fine=1)),
     "EtcdDiskSlow": (
         "30m",
         {FSYNC % "0.512": "0+1x600", FSYNC % "1.024": "0+60x600", FSYNC % "+Inf": "0+60x600"},
@@ -45,17 +61,15 @@ CASES: Mapping[str, tuple[str, Series, Series]] = {
     ),
     "CertificateExpires": (
         "2h",
-        {'clusterwright_certificate_expires_seconds{certificate="pki/apiserver.crt"}': f"{20 * DAYS}x600"},
-        {'clusterwright_certificate_expires_seconds{certificate="pki/apiserver.crt"}': f"{180 * DAYS}x600"},
+        *steady('clusterwright_certificate_expires_seconds{certificate="pki/apiserver.crt"}', broken=20 * DAYS, fine=180 * DAYS),
     ),
     "KubeletCertificateExpires": (
         "2h",
-        {'kubelet_certificate_manager_client_ttl_seconds{instance="train-0"}': f"{20 * DAYS}x600"},
-        {'kubelet_certificate_manager_client_ttl_seconds{instance="train-0"}': f"{180 * DAYS}x600"},
+        *steady('kubelet_certificate_manager_client_ttl_seconds{instance="train-0"}', broken=20 * DAYS, fine=180 * DAYS),
     ),
-    "NodesNotReady": ("5m", {'node_collector_unhealthy_nodes_in_zone{zone=""}': "1x600"}, {'node_collector_unhealthy_nodes_in_zone{zone=""}': "0x600"}),
-    "KubeletDown": ("5m", {'up{job="kubelet",instance="train-0"}': "0x600"}, {'up{job="kubelet",instance="train-0"}': "1x600"}),
-    "NodeLacksSomething": ("10m", {'clusterwright_node_complete{instance="train-0"}': "0x600"}, {'clusterwright_node_complete{instance="train-0"}': "1x600"}),
+    "NodesNotReady": ("5m", *steady('node_collector_unhealthy_nodes_in_zone{zone=""}', broken=1, fine=0)),
+    "KubeletDown": ("5m", *steady('up{job="kubelet",instance="train-0"}', broken=0, fine=1)),
+    "NodeLacksSomething": ("10m", *steady('clusterwright_node_complete{instance="train-0"}', broken=0, fine=1)),
     "GpusMissing": (
         "10m",
         {f"clusterwright_gpus_expected{{{GPU}}}": "8x600", f"clusterwright_gpus_found{{{GPU}}}": "7x600"},
@@ -70,10 +84,10 @@ CASES: Mapping[str, tuple[str, Series, Series]] = {
             'node_textfile_mtime_seconds{file="/host/metrics/certificates.prom"}': "0x600",
         },
     ),
-    "FileSystemNearlyFull": (
+    "FileSystemNearlyFull": (  # one disk at two places
         "30m",
-        {f"node_filesystem_avail_bytes{{{ROOT}}}": "5x600", f"node_filesystem_size_bytes{{{ROOT}}}": "100x600", f"node_filesystem_readonly{{{ROOT}}}": "0x600"},
-        {f"node_filesystem_avail_bytes{{{ROOT}}}": "0x600", f"node_filesystem_size_bytes{{{ROOT}}}": "100x600", f"node_filesystem_readonly{{{ROOT}}}": "1x600"},
+        {**disk("/", available=5, read_only=0), **disk("/var/lib/etcd", available=5, read_only=0)},
+        {**disk("/", available=9, read_only=0), **disk("/media/image", available=0, read_only=1)},
     ),
     "ProcessesKilledForMemory": ("15m", {"node_vmstat_oom_kill": "0x10 1x600"}, {"node_vmstat_oom_kill": "7x600"}),
     "NetworkErrors": (
@@ -81,7 +95,7 @@ CASES: Mapping[str, tuple[str, Series, Series]] = {
         {'node_network_transmit_errs_total{device="ib0"}': "0+5x600", 'node_network_transmit_packets_total{device="ib0"}': "0+100x600"},
         {'node_network_transmit_errs_total{device="ib0"}': "0+5x600", 'node_network_transmit_packets_total{device="ib0"}': "0+10000x600"},
     ),
-    "KueueAway": ("10m", {'up{job="kueue"}': "0x600"}, {'up{job="kueue"}': "1x600"}),
+    "KueueAway": ("10m", *steady('up{job="kueue"}', broken=0, fine=1)),
     "QueueStandsStill": (
         "3h",
         {f'kueue_pending_workloads{{{QUEUE},status="active"}}': "3x600", f"kueue_admitted_workloads_total{{{QUEUE}}}": "5x600"},
@@ -114,6 +128,11 @@ def promtool(folder: Path) -> Path:
     return folder / "usr/bin/promtool"
 
 
+def written(folder: Path, name: str, content: Mapping[str, Any]) -> str:
+    (folder / name).write_text(yaml.safe_dump(content, sort_keys=False))
+    return name
+
+
 def judged(folder: Path, *words: str) -> None:
     done = subprocess.run([str(promtool(folder)), *words], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -122,7 +141,7 @@ def judged(folder: Path, *words: str) -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("prometheus")
-    (found / "alerts.yaml").write_text(yaml.safe_dump(monitoring.alerts(ADDONS), sort_keys=False))
+    written(found, "alerts.yaml", monitoring.alerts(ADDONS))
     return found
 
 
@@ -143,21 +162,18 @@ def test_there_is_a_broken_state_for_every_alert() -> None:
 
 def test_alerts_are_raised_by_broken_states_and_by_no_state_in_order(folder: Path) -> None:
     cases = [case(name, at, series, raised=is_broken) for name, (at, *both) in CASES.items() for series, is_broken in zip(both, (True, False), strict=True)]
-    (folder / "cases.yaml").write_text(yaml.safe_dump({"rule_files": ["alerts.yaml"], "evaluation_interval": "1m", "tests": cases}))
-    judged(folder, "test", "rules", "cases.yaml")
+    judged(folder, "test", "rules", written(folder, "cases.yaml", {"rule_files": ["alerts.yaml"], "evaluation_interval": "1m", "tests": cases}))
 
 
 def test_prometheus_takes_the_alerts_and_what_it_scrapes(folder: Path) -> None:
     configured = {**monitoring.configuration(ADDONS), "rule_files": ["alerts.yaml"]}
-    (folder / "prometheus.yaml").write_text(yaml.safe_dump(configured))
-    judged(folder, "check", "config", "--syntax-only", "prometheus.yaml")
+    judged(folder, "check", "config", "--syntax-only", written(folder, "prometheus.yaml", configured))
     judged(folder, "check", "rules", "--lint-fatal", "alerts.yaml")
 
 
 def test_prometheus_reads_the_queries_of_the_dashboard(folder: Path) -> None:
     rules = [{"record": f"panel:{number}", "expr": one["targets"][0]["expr"]} for number, one in enumerate(dashboard.cluster()["panels"])]
-    (folder / "panels.yaml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
-    judged(folder, "check", "rules", "panels.yaml")
+    judged(folder, "check", "rules", written(folder, "panels.yaml", {"groups": [{"name": "panels", "rules": rules}]}))
 
 
 def test_dashboards_can_be_left_out() -> None:
@@ -169,3 +185,32 @@ def test_dashboards_can_be_left_out() -> None:
 def test_a_cluster_without_kueue_has_no_alerts_of_queues() -> None:
     assert {one["name"] for one in monitoring.alerts(["prometheus"])["groups"]} == {"control-plane", "nodes"}
     assert {one["job_name"] for one in monitoring.configuration(["prometheus"])["scrape_configs"]}.isdisjoint({"kueue", "jobset", "node-exporter"})
+
+
+COMMANDS = [
+    command
+    for group in monitoring.alerts(ADDONS)["groups"]
+    for rule in group["rules"]
+    for command in re.findall(r"`((?:clusterwright|systemctl|journalctl|crictl) [^`]+)`", rule["annotations"]["description"])
+]
+NAMESPACED = {"events", "pods", "workloads", "logs", "exec"}
+ROLES = project_root() / "playbooks" / "roles"
+
+
+def unusable(command: str) -> str:
+    """Say why a command can't be typed as an alert prints it; empty: it can."""
+    program, *words = shlex.split(command)
+    if program == "crictl":
+        return "hosts have no such program"
+    if program in ("systemctl", "journalctl"):
+        units = [one.removesuffix(".timer") for one in words if one.startswith(("clusterwright-", "kubelet"))]
+        return " ".join(f"no role has {one}" for one in units if not [*ROLES.glob(f"*/*/{one}.service*")])
+    if NAMESPACED & set(words) and not {"--namespace", "--all-namespaces"} & set(words):
+        return "kubectl looks into the namespace default, where nothing of it is"
+    return ""
+
+
+def test_commands_of_alerts_can_be_typed() -> None:
+    assert {command: why for command in COMMANDS if (why := unusable(command))} == {}
+    broken = ("crictl rmi --prune", "systemctl status clusterwright-certificates", "clusterwright kubectl -- describe workloads")
+    assert all(map(unusable, broken))
