@@ -8,11 +8,24 @@ from typing import Any
 from blueprints import ssh_places
 from components import atomic_files
 
+from ..errors import Problem
 from ..project import private_folder
 
 
 def write_keys(stack: str, outputs: Mapping[str, Any]) -> dict[str, Path]:
-    """Write the keys that the stack created for its users, and the login nodes' host key; give user → key file."""
+    """Write the keys that the stack created for its users, and the login nodes' host key; give user → key file.
+
+    Raises:
+        Problem: the stack has no login nodes.
+    """
+    if "login" not in outputs:
+        raise Problem(
+            f"stack {stack} has no login nodes",
+            why="its users work with kubectl" if "kubeconfig" in outputs else "its blueprint asks for none",
+            remedy=f"`clusterwright kubectl --stack {stack} -- get nodes`; docs/kubernetes.md says how administrators get a shell on a host"
+            if "kubeconfig" in outputs
+            else "write `access: {login_nodes: 1}`, and run `up`",
+        )
     folder = private_folder(stack)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)

@@ -15,7 +15,7 @@ from blueprints.plan import images
 from components.kubernetes import user_access
 from stacks.cli import images as images_command
 from stacks.cli import kubeconfig as command
-from stacks.engine import commands, kubernetes_access
+from stacks.engine import commands, kubernetes_access, login
 from stacks.errors import EXIT_USAGE, Problem
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
@@ -60,6 +60,12 @@ def test_kubectl_is_the_release_s_own(tmp_path: Path, monkeypatch: pytest.Monkey
         access(tmp_path).kubectl()
     own.write_text("")
     assert access(tmp_path).kubectl() == str(own)
+
+
+def test_a_cluster_without_login_nodes_says_how_it_is_reached() -> None:
+    with pytest.raises(Problem, match="stack tiny has no login nodes") as refused:
+        login.write_keys("tiny", {"spec": {}, "kubeconfig": ADMINISTRATOR})
+    assert "clusterwright kubectl --stack tiny -- get nodes" in refused.value.remedy
 
 
 def test_a_user_that_the_blueprint_lacks_has_no_kubeconfig(tmp_path: Path) -> None:
