@@ -178,6 +178,7 @@ class Code(FindingCode):
     ACCOUNT_WITHOUT_QUEUE = "CW475", WARNING, "an account of Kubernetes without a queue", "keep Kueue, or give the user an account of the blueprint"
     POLICIES_NOT_ENFORCED = "CW477", WARNING, "nothing enforces the network policies of accounts", "keep the add-on network-policies"
     KWOK_POOL_UNKNOWN = "CW478", ERROR, "simulated nodes of a pool that Kubernetes doesn't have", "name a pool of Kubernetes"
+    ALERTS_WITHOUT_METRICS = "CW479", ERROR, "alerts of a cluster whose metrics nobody collects", "write `metrics: true`, or remove `alert_webhook`"
     QUOTA_OVER_CAPACITY = "CW476", WARNING, "an account with a larger quota than Kubernetes' nodes have", "write at most what the nodes have"
 
     # Machines, GPUs, capacity, placement and fabric.

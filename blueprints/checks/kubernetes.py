@@ -31,6 +31,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     yield from _quotas(cluster, kubernetes, blueprint, source)
     yield from _without_queue(kubernetes, blueprint, source)
     yield from _not_enforced(cluster, kubernetes, source)
+    yield from _without_metrics(cluster, source)
     yield from _overlaps(cluster, kubernetes, blueprint.kubernetes, source)
     if kubernetes.pod_cidr:
         yield from _sizes(kubernetes, source)
@@ -125,6 +126,14 @@ def _not_enforced(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, source
     why = f"{kubernetes.pod_network} ignores them, so that pods of all accounts reach each other, the hosts and what listens there"
     where = source.where("kubernetes", "addons", _ENFORCER)
     yield finding.Finding(_WARNING, Code.POLICIES_NOT_ENFORCED, where, what, why, f"remove `{_ENFORCER}: false`")
+
+
+def _without_metrics(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Find a receiver of alerts that nothing raises."""
+    if cluster.monitoring.alert_webhook and not cluster.monitoring.metrics:
+        what, why = "`alert_webhook` gets no alerts: metrics are not collected", "Prometheus raises the alerts, and `metrics: true` installs it"
+        remedy = "write `metrics: true`, or remove `alert_webhook`"
+        yield finding.Finding(_ERROR, Code.ALERTS_WITHOUT_METRICS, source.where("monitoring", "alert_webhook"), what, why, remedy)
 
 
 def _overlaps(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, asked: language.Kubernetes, source: Document) -> Iterator[finding.Finding]:

@@ -31,6 +31,7 @@ from .section import (
     TagKey,
     Text,
     UserName,
+    WebhookAddress,
     number_as_text,
 )
 from .storage import Storage
@@ -181,6 +182,7 @@ class Monitoring(Section):
     metrics: bool = Field(default=False, description="Collect metrics of hosts, GPUs and the scheduler.")
     retention_days: int = Field(default=30, ge=1, le=3650, description="Days that metrics and logs are kept.")
     dashboards: bool = Field(default=True, description="Provide dashboards where metrics are collected.")
+    alert_webhook: WebhookAddress | None = Field(default=None, description="Where alerts are sent, as Alertmanager's JSON. It can't have a password.")
 
 
 class Acceptance(Section):

@@ -75,6 +75,7 @@ MountSource = Annotated[str, pydantic.AfterValidator(values.mount_source), schem
 CatalogName = Annotated[str, pydantic.AfterValidator(values.identifier), schema_patterns.IDENTIFIER]
 MigProfile = Annotated[str, pydantic.AfterValidator(values.mig_profile), schema_patterns.MIG_PROFILE]
 ArchiveAddress = Annotated[str, pydantic.AfterValidator(values.archive_address), schema_patterns.ARCHIVE_ADDRESS]
+WebhookAddress = Annotated[str, pydantic.AfterValidator(values.webhook), schema_patterns.WEBHOOK]
 KeyFingerprint = Annotated[str, number_as_text, pydantic.AfterValidator(values.key_fingerprint), schema_patterns.KEY_FINGERPRINT]
 RegistryName = Annotated[str, pydantic.AfterValidator(values.registry), schema_patterns.REGISTRY]
 FindingCode = Annotated[str, pydantic.AfterValidator(values.finding_code), schema_patterns.FINDING_CODE]

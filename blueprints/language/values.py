@@ -28,6 +28,8 @@ REGISTRY = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0
 """The host of a registry with its port and a prefix, as image names begin (reference of the OCI distribution specification)."""
 ARCHIVE = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]{0,252}(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~+-]+)*")
 """Without a name or password, which would be on every host."""
+WEBHOOK = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]{0,252}(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~+%-]*)*")
+"""Without a name or password and without a query, where such are written, too."""
 KEY_FINGERPRINT = re.compile(r"[0-9A-F]{40}")
 NETWORK = re.compile(r"([0-9]{1,3}\.){3}[0-9]{1,3}/([0-9]{1,2}|([0-9]{1,3}\.){3}[0-9]{1,3})")
 ADDRESS = re.compile(r"(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]{0,2})){3}")
@@ -181,6 +183,12 @@ def archive_address(text: str) -> str:
     is_plain = meant != text and ARCHIVE.fullmatch(meant) is not None
     remedy = f"write `{meant}`" if is_plain else "write it like `https://mirror.example.org/cuda/ubuntu2404`"
     return _matched(ARCHIVE, text, Code.IDENTIFIER_FORM, "an address of an archive", why=why, remedy=remedy, meant=meant if is_plain else None)
+
+
+def webhook(text: str) -> str:
+    """Check the address that alerts are sent to (`https://alerts.example.org/gpu-clusters`)."""
+    why = "it begins with `https://` or `http://`, and has a host and a path, without a name, a password or a query: blueprints, plans and records show it"
+    return _matched(WEBHOOK, text, Code.IDENTIFIER_FORM, "an address for alerts", why=why, remedy="write it like `https://alerts.example.org/gpu-clusters`")
 
 
 def key_fingerprint(text: str) -> str:

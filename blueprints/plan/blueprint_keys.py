@@ -9,7 +9,7 @@ from typing import Any
 _SAME = (
     *("name", "description", "tags", "maintenance"),
     *(f"network.{key}" for key in ("cidr", "region", "zones", "existing", "egress", "private_endpoints")),
-    *(f"monitoring.{key}" for key in ("metrics", "retention_days", "dashboards")),
+    *(f"monitoring.{key}" for key in ("metrics", "retention_days", "dashboards", "alert_webhook")),
     *(
         f"storage.*.{key}"
         for key in ("kind", "mount", "protect", "durability", "on_delete", "backup_days", "encrypted", "key", "source", "exchange", "writable_by")

@@ -78,10 +78,14 @@ def _unplaced(context: Context) -> spec.ClusterSpec:
         kubernetes=control.kubernetes(context, node_sets, chosen),
         login=_login(blueprint.access),
         maintenance=tuple(spec.Window(one.weekday, one.start, one.hours, one.week) for one in blueprint.maintenance),
-        monitoring=spec.Monitoring(blueprint.monitoring.metrics, blueprint.monitoring.retention_days, blueprint.monitoring.dashboards),
+        monitoring=_monitoring(blueprint.monitoring),
         acceptance=blueprint.acceptance.gate,
         tags=tuple(blueprint.tags.items()),
     )
+
+
+def _monitoring(asked: language.Monitoring) -> spec.Monitoring:
+    return spec.Monitoring(asked.metrics, asked.retention_days, asked.dashboards, asked.alert_webhook or "")
 
 
 def _check_built(context: Context) -> None:

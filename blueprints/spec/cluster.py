@@ -42,6 +42,8 @@ class Monitoring:
     metrics: Annotated[bool, cost.SERVICE_SETTING] = False
     retention_days: Annotated[int, cost.SERVICE_SETTING] = 30
     dashboards: Annotated[bool, cost.SERVICE_SETTING] = True
+    alert_webhook: Annotated[str, cost.SERVICE_SETTING] = ""
+    """Where alerts are sent; empty: to nobody."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from blueprints import catalog
 from blueprints.spec import Monitoring
 
 from . import dashboard
@@ -22,7 +23,12 @@ ALERTS = Path(__file__).with_name("alerts.yaml")
 PROMETHEUS, NODE_EXPORTER, KUEUE, JOBSET = "prometheus", "node-exporter", "kueue", "jobset"
 QUEUES = "queues"
 """The alerts that mean something with Kueue only."""
-ADDRESS = "127.0.0.1:9090"
+ALERTMANAGER = "alertmanager"
+ADDRESS, ALERTMANAGER_ADDRESS = "127.0.0.1:9090", "127.0.0.1:9093"
+ALERTMANAGER_STATE = "/var/lib/alertmanager"
+"""Silences, and what was sent already."""
+SENT_AGAIN = "12h"
+"""How often an alert is sent that goes on."""
 NODE_EXPORTER_PORT = 9100
 SCRAPED_EVERY_S = 30
 MOST_GB = 20
@@ -45,7 +51,12 @@ def settings(monitoring: Monitoring, *, addons: Sequence[str]) -> dict[str, Any]
     Args:
         addons: all add-ons of the cluster.
     """
-    files = {"prometheus.yaml": yaml.safe_dump(configuration(addons)), "alerts.yaml": yaml.safe_dump(alerts(addons), sort_keys=False)}
+    webhook = monitoring.alert_webhook
+    files = {
+        "prometheus.yaml": yaml.safe_dump(configuration(addons, sends=bool(webhook))),
+        "alerts.yaml": yaml.safe_dump(alerts(addons), sort_keys=False),
+        **({"alertmanager.yaml": yaml.safe_dump(notifications(webhook))} if webhook else {}),
+    }
     arguments = [
         f"--config.file={CONFIGURATION}/prometheus.yaml",
         f"--web.listen-address={ADDRESS}",
@@ -58,14 +69,19 @@ def settings(monitoring: Monitoring, *, addons: Sequence[str]) -> dict[str, Any]
     # A program that runs reads no changed file: its pod is replaced.
     template = {
         "metadata": {"annotations": {"clusterwright.io/configuration": written}},
-        "spec": {"containers": [{"name": PROMETHEUS, "args": arguments}]},
+        "spec": {"containers": [{"name": PROMETHEUS, "args": arguments}, *([_alertmanager()] if webhook else [])]},
     }
     shown = {"data": {"cluster.json": json.dumps(dashboard.cluster(), indent=1)}} if monitoring.dashboards else None
     return {f"ConfigMap/{PROMETHEUS}": {"data": files}, "ConfigMap/dashboards": shown, f"DaemonSet/{PROMETHEUS}": {"spec": {"template": template}}}
 
 
-def configuration(addons: Sequence[str]) -> dict[str, Any]:
-    """Configure Prometheus for a cluster with these add-ons."""
+def configuration(addons: Sequence[str], *, sends: bool = False) -> dict[str, Any]:
+    """Configure Prometheus for a cluster with these add-ons.
+
+    Args:
+        sends: an Alertmanager beside it sends the alerts to somebody.
+    """
+    own = {PROMETHEUS: ADDRESS, **({ALERTMANAGER: ALERTMANAGER_ADDRESS} if sends else {})}
     jobs = [
         _api_servers(),
         _on_loopback("etcd", 2381, scheme="http"),
@@ -74,7 +90,7 @@ def configuration(addons: Sequence[str]) -> dict[str, Any]:
         _on_loopback("kube-controller-manager", 10257),
         _of_nodes("kubelet"),
         _of_nodes("cadvisor", path="/metrics/cadvisor", dropped=DROPPED_OF_CONTAINERS),
-        {"job_name": PROMETHEUS, "static_configs": [{"targets": [ADDRESS]}]},
+        *({"job_name": name, "static_configs": _only(address)} for name, address in own.items()),
         *([_hosts()] if NODE_EXPORTER in addons else []),
         *(_controller(name, f"{name}-system") for name in (KUEUE, JOBSET) if name in addons),
     ]
@@ -85,6 +101,7 @@ def configuration(addons: Sequence[str]) -> dict[str, Any]:
             "external_labels": {"control_plane": "${NODE_NAME}"},
         },
         "rule_files": [f"{CONFIGURATION}/alerts.yaml"],
+        **({"alerting": {"alertmanagers": [{"static_configs": _only(ALERTMANAGER_ADDRESS)}]}} if sends else {}),
         "scrape_configs": jobs,
     }
 
@@ -93,6 +110,43 @@ def alerts(addons: Sequence[str]) -> dict[str, Any]:
     """Give the alerts of a cluster with these add-ons."""
     groups = yaml.safe_load(ALERTS.read_text())["groups"]
     return {"groups": [one for one in groups if one["name"] != QUEUES or KUEUE in addons]}
+
+
+def notifications(webhook: str) -> dict[str, Any]:
+    """Configure Alertmanager: one message for all that raise the same alert, also when it is over.
+
+    Source: Alertmanager 0.28, configuration.
+    """
+    route = {"receiver": ALERTMANAGER, "group_by": ["alertname"], "group_wait": "30s", "group_interval": "5m", "repeat_interval": SENT_AGAIN}
+    return {"route": route, "receivers": [{"name": ALERTMANAGER, "webhook_configs": [{"url": webhook, "send_resolved": True}]}]}
+
+
+def _alertmanager() -> dict[str, Any]:
+    """Give the container that sends alerts, in the pod of Prometheus: only programs of its host reach it, who could silence alerts. The image holds both."""
+    (image,) = catalog.addons()[PROMETHEUS].images
+    arguments = [
+        f"--config.file={CONFIGURATION}/alertmanager.yaml",
+        f"--web.listen-address={ALERTMANAGER_ADDRESS}",
+        "--cluster.listen-address=",
+        f"--storage.path={ALERTMANAGER_STATE}",
+    ]
+    return {
+        "name": ALERTMANAGER,
+        "image": image,
+        "command": ["/usr/bin/prometheus-alertmanager"],
+        "args": arguments,
+        "readinessProbe": {"httpGet": {"host": "127.0.0.1", "port": 9093, "path": "/-/ready"}, "periodSeconds": 1},
+        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
+        "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}},
+        "volumeMounts": [
+            {"name": "configuration", "mountPath": CONFIGURATION, "readOnly": True},
+            {"name": "samples", "mountPath": ALERTMANAGER_STATE, "subPath": ALERTMANAGER},
+        ],
+    }
+
+
+def _only(address: str) -> list[dict[str, Any]]:
+    return [{"targets": [address]}]
 
 
 def _api_servers() -> dict[str, Any]:
@@ -110,7 +164,7 @@ def _api_servers() -> dict[str, Any]:
 
 def _on_loopback(job: str, port: int, *, scheme: str = "https", path: str = "/metrics") -> dict[str, Any]:
     by_token = {"authorization": BY_TOKEN, "tls_config": UNVERIFIED} if scheme == "https" else {}
-    targets = [{"targets": [f"127.0.0.1:{port}"]}]
+    targets = _only(f"127.0.0.1:{port}")
     return {"job_name": job, "scheme": scheme, "metrics_path": path, **by_token, "static_configs": targets, "metric_relabel_configs": _without(DROPPED)}
 
 

@@ -171,7 +171,9 @@ def _about(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
         rolls = ["rolls of kernel and drivers wait for a window, or for `up --roll-now`"] if cluster.site else []
         yield "maintenance", "; ".join([*windows, *rolls])
     if cluster.monitoring.metrics:
-        yield "monitoring", f"metrics for {cluster.monitoring.retention_days} days" + (", with dashboards" if cluster.monitoring.dashboards else "")
+        shown = ", with dashboards" if cluster.monitoring.dashboards else ""
+        told = f"; alerts to {cluster.monitoring.alert_webhook}" if cluster.monitoring.alert_webhook else ""
+        yield "monitoring", f"metrics for {cluster.monitoring.retention_days} days{shown}{told}"
 
 
 def _offered(offering: catalog.Offering) -> str:

@@ -165,6 +165,7 @@ def test_every_key_of_the_language_is_in_the_schema_and_once_in_the_example() ->
         "ranges",
         "bmc",
         "kubernetes",
+        "monitoring",
         "control",
         "access",
         "network",

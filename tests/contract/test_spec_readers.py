@@ -52,7 +52,6 @@ SHOWN = {
     "Database.product": "what the cloud calls it",
     "FileSystem.product": "what the cloud calls it; estimates read it",
     "FileSystem.durability": "checks and resolution read the blueprint's key; nothing is made from it",
-    "Monitoring.metrics": "resolution chooses add-ons by it",
     "Fabric.required": "resolution refuses a pool without it",
     "Fabric.gbps_per_gpu": "a fact of the fabric",
     "Fabric.expected": "what acceptance demands is in `collectives`",

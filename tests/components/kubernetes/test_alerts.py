@@ -1,13 +1,17 @@
 """Every alert is raised by a state that is broken, and not by the same one in order. Prometheus' own promtool judges, from the image that clusters run."""
 
+import contextlib
 import functools
+import http.server
 import json
 import re
 import shlex
 import subprocess
 import sys
 import tarfile
-from collections.abc import Mapping
+import threading
+import urllib.request
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +21,8 @@ import yaml
 from blueprints import spec
 from blueprints.project import project_root
 from components.kubernetes import dashboard, monitoring
-from tests.apiserver import release
+from tests import processes
+from tests.apiserver import cluster, release
 
 pytestmark = pytest.mark.slow
 
@@ -110,8 +115,8 @@ CASES: Mapping[str, tuple[str, Series, Series]] = {
 
 
 @functools.cache
-def promtool(folder: Path) -> Path:
-    """Take promtool out of the image that clusters run."""
+def image(folder: Path) -> Path:
+    """Unpack the image that clusters run."""
     release.folder()  # without a release, nothing is built here
     made = subprocess.run([sys.executable, str(release.INSTALL), "--with", "prometheus"], capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
@@ -121,11 +126,11 @@ def promtool(folder: Path) -> Path:
         name = digest.removeprefix("sha256:")
         return found / "registry/docker/registry/v2/blobs/sha256" / name[:2] / name / "data"
 
-    (image,) = (entry for name, entry in json.loads((found / "images.json").read_text()).items() if "/prometheus:" in name)
-    (layer,) = json.loads(blob(image["digest"]).read_text())["layers"]
+    (known,) = (entry for name, entry in json.loads((found / "images.json").read_text()).items() if "/prometheus:" in name)
+    (layer,) = json.loads(blob(known["digest"]).read_text())["layers"]
     with tarfile.open(blob(layer["digest"])) as packed:
-        packed.extract("usr/bin/promtool", folder, filter="data")
-    return folder / "usr/bin/promtool"
+        packed.extractall(folder / "image", filter="tar")
+    return folder / "image"
 
 
 def written(folder: Path, name: str, content: Mapping[str, Any]) -> str:
@@ -134,7 +139,7 @@ def written(folder: Path, name: str, content: Mapping[str, Any]) -> str:
 
 
 def judged(folder: Path, *words: str) -> None:
-    done = subprocess.run([str(promtool(folder)), *words], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([str(image(folder) / "usr/bin/promtool"), *words], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -174,6 +179,77 @@ def test_prometheus_takes_the_alerts_and_what_it_scrapes(folder: Path) -> None:
 def test_prometheus_reads_the_queries_of_the_dashboard(folder: Path) -> None:
     rules = [{"record": f"panel:{number}", "expr": one["targets"][0]["expr"]} for number, one in enumerate(dashboard.cluster()["panels"])]
     judged(folder, "check", "rules", written(folder, "panels.yaml", {"groups": [{"name": "panels", "rules": rules}]}))
+
+
+class _Received(http.server.BaseHTTPRequestHandler):
+    """What somebody who waits for alerts runs."""
+
+    def do_POST(self) -> None:
+        self.server.received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_words: object) -> None:
+        return
+
+
+@pytest.fixture
+def receiver() -> Iterator[http.server.HTTPServer]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Received) as server:
+        server.received = []  # type: ignore[attr-defined]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_an_alert_reaches_the_webhook_of_the_blueprint(folder: Path, receiver: http.server.HTTPServer) -> None:
+    configured = monitoring.notifications(f"http://127.0.0.1:{receiver.server_port}/gpu-clusters")
+    configured["route"]["group_wait"] = "0s"
+    container = next(one for one in containers(monitored(alert_webhook="http://127.0.0.1:1/")) if one["name"] == monitoring.ALERTMANAGER)
+    address = f"127.0.0.1:{cluster.free_port()}"
+    root = image(folder)
+    (root / monitoring.CONFIGURATION[1:]).mkdir(exist_ok=True)
+    written(root / monitoring.CONFIGURATION[1:], "alertmanager.yaml", configured)
+    arguments = [word.replace(monitoring.ALERTMANAGER_ADDRESS, address) for word in container["args"]]
+    words = ["unshare", "--map-root-user", f"--root={root}", *container["command"], *arguments]
+    running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        alert = [{"labels": {"alertname": "EtcdHasNoLeader", "severity": "critical"}, "annotations": {"summary": "no leader"}}]
+        asked = urllib.request.Request(f"http://{address}/api/v2/alerts", json.dumps(alert).encode(), {"Content-Type": "application/json"})
+
+        def sent() -> bool:
+            with contextlib.suppress(OSError), urllib.request.urlopen(asked, timeout=5):
+                return True
+            return False
+
+        processes.wait_until(sent, awaiting="Alertmanager", within_s=60)
+        processes.wait_until(lambda: bool(receiver.received), awaiting="the alert", within_s=60)  # type: ignore[attr-defined]
+        [told, *_] = receiver.received  # type: ignore[attr-defined]
+        assert [(one["labels"]["alertname"], one["status"]) for one in told["alerts"]] == [("EtcdHasNoLeader", "firing")]
+    finally:
+        running.kill()
+        running.wait()
+
+
+def monitored(*, alert_webhook: str) -> dict[str, Any]:
+    return monitoring.settings(spec.Monitoring(metrics=True, alert_webhook=alert_webhook), addons=ADDONS)
+
+
+def containers(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = settings["DaemonSet/prometheus"]["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+def test_prometheus_sends_alerts_where_the_blueprint_says_to_whom_and_nowhere_else(folder: Path) -> None:
+    silent, telling = monitored(alert_webhook=""), monitored(alert_webhook="https://alerts.example.org/gpu-clusters")
+    assert [one["name"] for one in containers(silent)] == ["prometheus"]
+    assert [one["name"] for one in containers(telling)] == ["prometheus", "alertmanager"]
+    assert "alertmanager.yaml" not in silent["ConfigMap/prometheus"]["data"]
+    assert "alerting" not in yaml.safe_load(silent["ConfigMap/prometheus"]["data"]["prometheus.yaml"])
+    configured = yaml.safe_load(telling["ConfigMap/prometheus"]["data"]["prometheus.yaml"])
+    judged(folder, "check", "config", "--syntax-only", written(folder, "telling.yaml", configured))
+    assert configured["alerting"] == {"alertmanagers": [{"static_configs": [{"targets": ["127.0.0.1:9093"]}]}]}
+    assert "alertmanager" in {one["job_name"] for one in configured["scrape_configs"]}, "TargetDown says when nobody is told"
 
 
 def test_dashboards_can_be_left_out() -> None:
