@@ -57,7 +57,7 @@ def wanted(cluster: spec.ClusterSpec) -> dict[str, str]:
     named = dict(software.versions)
     if "driver" in named:
         named["fabric_manager"] = named["driver"]  # they work in the same version alone
-    own = {"os": software.os, "slurm": software.slurm, "arch": software.arch}
+    own = {"os": software.os, "slurm": software.slurm if cluster.slurm else "", "arch": software.arch}
     return {**named, **{name: version for name, version in own.items() if version and version != ANY}}
 
 

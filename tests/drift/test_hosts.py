@@ -221,6 +221,14 @@ def test_another_version_is_one_finding_and_no_skew_beside_it() -> None:
     assert told(versions.findings(known(), seen)) == [("CW770", "train-1: slurm")]
 
 
+def test_slurm_is_no_version_of_hosts_where_only_kubernetes_schedules() -> None:
+    silent = {host: {**facts, "versions": {}} for host, facts in examples.all_facts().items()}
+    of_slurm = known()
+    assert "all hosts: slurm" in {one.where for one in versions.unchecked(of_slurm, silent)}
+    without = dataclasses.replace(of_slurm, cluster=dataclasses.replace(of_slurm.cluster, slurm=None))
+    assert "all hosts: slurm" not in {one.where for one in versions.unchecked(without, silent)}
+
+
 def test_what_the_profile_does_not_name_is_compared_among_hosts_of_a_group() -> None:
     seen = examples.all_facts(train_0={"versions": {**facts()["versions"], "cuda": "12.4"}}, login_0={"versions": {**facts()["versions"], "kernel": "6.1"}})
     assert told(versions.findings(known(), seen)) == [("CW771", "train-0: cuda")], "the only host of its group has nothing to differ from"
