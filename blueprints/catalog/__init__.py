@@ -28,7 +28,7 @@ from .repairs import wanted_repairs
 from .software import VENDOR_ARCHIVES, Profile, profile, profile_names, software, software_names
 from .sources import Source, source, sources
 from .storage import Addresses, Peered, Rate, Run, StorageClass, Tier, storage_class, storage_classes
-from .targets import Built, ControlSize, Managed, Networks, Target, machine_target, target, target_names
+from .targets import Built, ControlSize, Managed, Networks, Refusal, Target, machine_target, target, target_names
 
 __all__ = [
     "VENDOR_ARCHIVES",
@@ -62,6 +62,7 @@ __all__ = [
     "Quota",
     "Ranges",
     "Rate",
+    "Refusal",
     "Rule",
     "Run",
     "Skew",

@@ -55,6 +55,14 @@ class Networks:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a target refuses a key, and what to write instead."""
+
+    why: str
+    remedy: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Built:
     """What of a blueprint this version heeds on a target."""
 
@@ -68,6 +76,8 @@ class Built:
     """Keys that are about what the target doesn't have."""
     kubernetes_control_max: int = 1
     """The most hosts of a Kubernetes control plane that it provisions."""
+    refused: Mapping[str, Refusal] = dataclasses.field(default_factory=dict)
+    """Keys that it refuses: without what they ask for, data would be less safe, or nothing could be provisioned."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -154,6 +164,7 @@ class Target:
             values={key: tuple(dict.fromkeys(value for one in found for value in one.values.get(key, ()))) for entry in found for key in entry.values},
             ignored=_in_all([one.ignored for one in found]),
             kubernetes_control_max=max((one.kubernetes_control_max for one in found), default=1),
+            refused={key: refusal for one in found for key, refusal in one.refused.items()},
         )
 
     @property
@@ -232,8 +243,17 @@ def _networks(*, one_network_for: Sequence[str] = (), **known: Any) -> Networks:
     return Networks(**known, one_network_for=tuple(one_network_for))
 
 
-def _built(*, software: list[str], keys: list[str], values: Mapping[str, list[Any]], ignored: list[str], kubernetes_control_max: int = 1) -> Built:
-    return Built(tuple(software), tuple(keys), {key: tuple(some) for key, some in values.items()}, tuple(ignored), kubernetes_control_max)
+def _built(
+    *,
+    software: list[str],
+    keys: list[str],
+    values: Mapping[str, list[Any]],
+    ignored: list[str],
+    kubernetes_control_max: int = 1,
+    refused: Mapping[str, Mapping[str, str]] | None = None,
+) -> Built:
+    refusals = {key: Refusal(**said) for key, said in (refused or {}).items()}
+    return Built(tuple(software), tuple(keys), {key: tuple(some) for key, some in values.items()}, tuple(ignored), kubernetes_control_max, refusals)
 
 
 def _in_all(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Keys that have no effect in this version, or that do not apply to the target.
 
 `built` of the catalogue's targets lists by offering the keys that take effect, by their path without names (`pools.partition.max_time`); a key includes all keys
-below it. Some keys take effect for certain `values` only. `ignored` lists the keys that do not apply to the target.
+below it. Some keys take effect for certain `values` only. `ignored` lists the keys that do not apply to the target, `refused` those whose absence would make data less safe.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from . import lookup
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find keys that differ from their defaults and have no effect in this version, and keys that do not apply to this target."""
+    """Find keys that differ from their defaults and have no effect in this version, keys that this version refuses, and keys that do not apply to this target."""
     target = lookup.target_of(cluster)
     if target is None or not set(cluster.offerings) <= target.built.keys():
         return
@@ -25,6 +25,8 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     left_out: dict[str, list[Path]] = {}
     for key, path in _said(blueprint, (), "", built):
         left_out.setdefault(key, []).append(path)
+    for key in [one for one in left_out if one in built.refused]:
+        yield from _refused(key, left_out.pop(key), built.refused[key], target, source)
     meaningless = {key: left_out.pop(key) for key in [*left_out] if _is_listed(key, built.ignored)}
     for key, paths in left_out.items():
         others = f" (here and in {len(paths) - 1} more places)" if len(paths) > 1 else ""
@@ -37,6 +39,14 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         why = f"they configure features that {target.title} doesn't have"
         first = next(iter(meaningless.values()))[0]
         yield finding.Finding(finding.Level.NOTE, Code.NOT_ON_TARGET, source.where_key(*first), what, why, "keep them: they apply to other targets")
+
+
+def _refused(key: str, paths: list[Path], refusal: catalog.Refusal, target: catalog.Target, source: Document) -> Iterator[finding.Finding]:
+    """Report each place of a key that would be ignored where somebody relies on it."""
+    for path in paths:
+        what = f"clusterwright can't keep `{key}` on {target.title}"
+        remedy = refusal.remedy.format(path=".".join(str(step) for step in path), parent=".".join(str(step) for step in path[:-1]))
+        yield finding.Finding(finding.Level.ERROR, Code.FEATURE_REFUSED, source.where_key(*path), what, refusal.why, remedy)
 
 
 def _software(cluster: spec.ClusterSpec, target: catalog.Target, profiles: tuple[str, ...], source: Document) -> finding.Finding:

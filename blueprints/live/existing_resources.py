@@ -36,7 +36,7 @@ def _key(entry: spec.FileSystem, source: Document, answers: Answers) -> Iterator
     if key is None:
         what = f"the key {entry.key} does not exist"
         yield finding.Finding(
-            _ERROR, Code.KEY_UNFIT, where, what, "the account has no key of this name in the region", "write the ARN of an existing key, or remove `key`"
+            _ERROR, Code.KEY_UNFIT, where, what, "the account has no key of this name in the region", "write the full name of an existing key, or remove `key`"
         )
     elif not key.is_enabled or not key.can_encrypt:
         what = f"the key {entry.key} can't encrypt"

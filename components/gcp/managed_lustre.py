@@ -111,6 +111,7 @@ class Lustre(pulumi.ComponentResource):
             per_unit_storage_throughput=str(wanted.throughput_mbs_per_tib),
             location=args.place.zone,
             network=args.place.network,
+            kms_key=wanted.key,
             # It moves the servers to another port, where the clients of these hosts don't look.
             gke_support_enabled=False,
             labels=names.labels("storage"),

@@ -57,6 +57,8 @@ class VolumeArgs:
     """Keep a final snapshot when the disk is deleted."""
     holds_zone: bool = False
     """The zone is chosen once; a later answer must not move the disk."""
+    key: str | None = None
+    """Key of Cloud KMS that encrypts it; None: Google's own."""
 
 
 class Volume(pulumi.ComponentResource):
@@ -78,6 +80,7 @@ class Volume(pulumi.ComponentResource):
             type=args.kind,
             size=args.size_gib,
             create_snapshot_before_destroy=True if args.snapshot else None,
+            disk_encryption_key=compute.DiskDiskEncryptionKeyArgs(kms_key_self_link=args.key) if args.key else None,
             labels=args.names.labels(args.part),
             # Another machine of the controller may want another type. A disk's type can't be changed, and a new disk would have no data. Nor would one with another name: a stack of an earlier
             # version has a disk without the mark in its name.
@@ -125,6 +128,7 @@ class Filestore(pulumi.ComponentResource):
             tier=known.api["tier"],
             file_shares=filestore.InstanceFileSharesArgs(name=SHARE, capacity_gb=int(wanted.size_gib or 0), nfs_export_options=[export]),
             networks=[filestore.InstanceNetworkArgs(network=place.network, modes=["MODE_IPV4"], connect_mode="DIRECT_PEERING")],
+            kms_key_name=wanted.key,
             deletion_protection_enabled=wanted.protect if known.api["tier"] not in UNPROTECTED_TIERS else None,
             labels=place.names.labels(args.part),
             opts=beneath(self, protect=wanted.protect, keep=keeps(wanted), replace_first=True, ignore=("name",)),  # as of a disk
@@ -154,6 +158,7 @@ def exported(wanted: spec.FileSystem, place: Place, opts: pulumi.ResourceOptions
         protect=wanted.protect,
         keep=keeps(wanted),
         snapshot=wanted.on_delete == "snapshot",
+        key=wanted.key,
     )
     return Volume(wanted.name, args, opts=opts)
 

@@ -63,7 +63,8 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
         apis=apis,
         fabric_zones=asker.answer("fabric networks", frozenset[str](), lambda: read.zones_with(session, asked.profile) if asked.profile else frozenset[str]()),
         storage_zones=asker.answer("storage zones", none, lambda: _each(_served(asked, apis), lambda one: read.storage_zones(session, one))),
-        unanswered={**asker.unanswered, **({"keys": "this version doesn't ask Cloud KMS"} if asked.keys else {})},
+        keys=asker.answer("keys", none, lambda: _each(asked.keys, lambda one: read.key(session, one))),
+        unanswered=asker.unanswered,
     )
 
 

@@ -213,6 +213,13 @@ def has_bucket(session: Session, name: str) -> bool:
         return True
 
 
+def key(session: Session, ident: str) -> account.Key | None:
+    """Describe a key of Cloud KMS by its full name."""
+    _, project, path = ident.split("/", 2)
+    found = session.find(path, service="cloudkms", project=project)
+    return None if found is None else account.Key(ident, found.get("primary", {}).get("state") == "ENABLED", found.get("purpose") == "ENCRYPT_DECRYPT")
+
+
 def is_enabled(session: Session, api: str) -> bool:
     found = session.get(f"services/{api}", service="serviceusage")
     return found.get("state") == "ENABLED"

@@ -8,6 +8,7 @@ from .. import credentials, rest
 
 SERVICES = {
     "compute": rest.VERSION,
+    "cloudkms": "v1/",
     "file": "v1/",
     "lustre": "v1/",
     "serviceusage": "v1/",

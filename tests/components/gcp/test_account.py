@@ -226,6 +226,24 @@ def test_missing_apis_are_one_finding_with_the_command_that_enables_them(
     assert f"gcloud services enable {' '.join(off)} --project {PROJECT}" in found["remedy"]
 
 
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ({}, []),
+        ({"state": "DISABLED"}, [("CW809", "error", "storage.home.key")]),
+        ({"purpose": "ASYMMETRIC_SIGN"}, [("CW809", "error", "storage.home.key")]),
+        (None, [("CW809", "error", "storage.home.key")]),
+    ],
+)
+def test_a_key_has_to_exist_and_to_encrypt(
+    project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str], key: dict[str, str] | None, expected: list[tuple[str, str, str]]
+) -> None:
+    name = f"projects/keys-of-ours/locations/{REGION}/keyRings/ours/cryptoKeys/data"
+    project.set("kms_keys", {} if key is None else {name: key})
+    written = blueprint(storage={"home": {"kind": "nfs", "mount": "/home", "key": name}})
+    assert of_project(checked(tmp_path, written, capsys, status=EXIT_INVALID if expected else 0)) == expected
+
+
 def test_an_api_that_nothing_of_the_cluster_needs_may_be_off(project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project.set("apis_off", ["file.googleapis.com", "sqladmin.googleapis.com"])
     assert of_project(checked(tmp_path, blueprint(storage={}), capsys)) == []

@@ -23,6 +23,7 @@ DOCUMENTS: Mapping[str, Mapping[str, str]] = {
     "serviceusage.googleapis.com": {"v1/": "serviceusage.v1"},
     "logging.googleapis.com": {"v2/": "logging.v2"},
     "lustre.googleapis.com": {"v1/": "lustre.v1"},
+    "cloudkms.googleapis.com": {"v1/": "cloudkms.v1"},
     "dns.googleapis.com": {"dns/v1/": "dns.v1"},
 }
 """Host → first segments of the path → document."""

@@ -7,6 +7,7 @@ from ...core.failure import Refused
 from ...core.store import Thing
 from .. import aip, errors, facts
 from ..rules import Rules, Want, handles, rules_of
+from . import keys
 
 if TYPE_CHECKING:
     from ..cloud import Cloud
@@ -37,6 +38,10 @@ class Instances(Rules):
             raise errors.invalid("instance.protocol", "NFS_V4_1", f"The tier {tier} speaks NFS_V3.")
         if want.get("deletionProtectionEnabled") and tier in GROWS_ONLY:  # filestore/docs/deletion-protection, "Limitations": not for basic tiers
             raise errors.invalid("instance.deletionProtectionEnabled", True, f"The tier {tier} has no deletion protection.")
+        if want.former is None:
+            if want.get("kmsKeyName") and tier in GROWS_ONLY:  # filestore/docs/cmek, "Supported tiers": not the basic ones
+                raise errors.invalid("instance.kmsKeyName", want["kmsKeyName"], f"The tier {tier} takes no key.")
+            keys.check(cloud, want.get("kmsKeyName", ""), want.kind, place, "instance.kmsKeyName")
         shares, networks = want.get("fileShares", []), want.get("networks", [])
         if len(shares) != 1 or len(networks) != 1:
             raise errors.invalid("instance.fileShares", len(shares), "An instance has one file share and one network.")

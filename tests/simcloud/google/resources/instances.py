@@ -8,7 +8,7 @@ from ...core.failure import Refused
 from ...core.store import Interface, Thing
 from .. import errors, facts, launching, links, operations, quotas, reserving, rights, verbs
 from ..rules import Call, Rules, Want, handles, rules_of
-from . import network
+from . import keys, network
 
 if TYPE_CHECKING:
     from ..cloud import Cloud
@@ -126,6 +126,10 @@ class Disks(Rules):
             raise errors.required("resource.sizeGb")
         if want.former and int(want["sizeGb"]) < int(want.former["sizeGb"]):
             raise errors.invalid("resource.sizeGb", want["sizeGb"], "Disks can't become smaller.")
+        if want.former is None:
+            keys.check(
+                cloud, want.get("diskEncryptionKey", {}).get("kmsKeyName", ""), want.kind, want.path.split("/")[3], "resource.diskEncryptionKey.kmsKeyName"
+            )
 
     def computed(self, cloud: "Cloud", want: Want) -> Mapping[str, Any]:
         zone = "/".join(want.path.split("/")[:4])
@@ -136,6 +140,8 @@ class Disks(Rules):
             "sizeGb": str(size),
             "status": "READY",
             **({"sourceImageId": image["id"]} if image else {}),
+            # Disk.diskEncryptionKey: the answer names the version of the key.
+            **({"diskEncryptionKey": {"kmsKeyName": f"{encrypted['kmsKeyName']}/cryptoKeyVersions/1"}} if (encrypted := want.get("diskEncryptionKey")) else {}),
         }
 
     def shown(self, cloud: "Cloud", thing: Thing) -> Mapping[str, Any]:

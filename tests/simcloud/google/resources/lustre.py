@@ -8,6 +8,7 @@ from ...core.failure import Refused
 from ...core.store import Thing
 from .. import aip, errors, facts, links
 from ..rules import Call, Rules, Want, handles, rules_of
+from . import keys
 
 if TYPE_CHECKING:
     from ..cloud import Cloud
@@ -49,6 +50,7 @@ class Instances(Rules):
             return
         if not FULL_NETWORK.fullmatch(want["network"]):
             raise errors.invalid("instance.network", want["network"], "It must be projects/{project}/global/networks/{network}.")
+        keys.check(cloud, want.get("kmsKey", ""), want.kind, place, "instance.kmsKey")
         network = cloud.need(want["network"], "compute.networks")
         if not network.get("_peerings"):
             raise Refused("failedPrecondition", f"The network {network['name']} has no private services access.")
