@@ -58,6 +58,9 @@ class Fabric:
     """A file that jobs source before the variables are set; empty: none."""
     daemon: str
     """A program that nodes run for each job over several nodes; empty: none."""
+    daemon_arguments: str
+    """Of the daemon, where a machine has none of its own."""
+    machine_daemon_arguments: Mapping[str, str]
     log_line: str
     """Appears in NCCL's log (NCCL_DEBUG=INFO) when the fabric is used; empty: no line of the log shows it."""
     bad_log_lines: tuple[str, ...]
@@ -72,6 +75,10 @@ class Fabric:
     def environment_for(self, machine_name: str) -> Mapping[str, str]:
         """Give the variables for jobs on nodes of one machine."""
         return {**self.environment, **self.machine_environment.get(machine_name, {})}
+
+    def daemon_arguments_for(self, machine_name: str) -> str:
+        """Give the daemon's arguments on nodes of one machine."""
+        return self.machine_daemon_arguments.get(machine_name, self.daemon_arguments)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -158,7 +165,6 @@ def _share_of_nics(known: MachineType, collective: str | None) -> Expectation | 
     rule = files.mapping("fabrics")["fallback"]
     if collective not in (None, rule["collective"]) or known.fabric is None or not known.fabric_nics:
         return None
-    share = rule["floor_shares"].get(known.fabric, rule["floor_share"])
     return Expectation(
         fabric=known.fabric,
         machines=(known.name,),
@@ -169,7 +175,7 @@ def _share_of_nics(known: MachineType, collective: str | None) -> Expectation | 
         measured_nodes=None,
         typical_gbs=None,
         warn_gbs=None,
-        floor_gbs=share * known.fabric_nics * known.fabric_nic_gbps * BUSBW_GBS_PER_GBIT,
+        floor_gbs=rule["floor_share"] * known.fabric_nics * known.fabric_nic_gbps * BUSBW_GBS_PER_GBIT,
         provisional=True,
         source=rule["source"],
     )
@@ -183,6 +189,8 @@ def _fabric(name: str, entry: Mapping[str, Any]) -> Fabric:
         "device_interfaces": tuple(entry.get("device_interfaces", ())),
         "environment_script": entry.get("environment_script", ""),
         "daemon": entry.get("daemon", ""),
+        "daemon_arguments": entry.get("daemon_arguments", ""),
+        "machine_daemon_arguments": entry.get("machine_daemon_arguments", {}),
         "direct": entry.get("direct", False),
     }
     return Fabric(name=name, **{**entry, **read})

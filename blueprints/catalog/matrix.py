@@ -29,7 +29,6 @@ _TITLES = {
     "container_toolkit": "NVIDIA container toolkit",
     "rxdm": "receive daemon (RxDM)",
     "dmabuf_import_helper": "kernel module of TCPXO (dmabuf-import-helper)",
-    "tcpx": "TCPX plugin",
     "tcpxo": "TCPXO plugin",
     "kernel": "kernel",
 }

@@ -17,7 +17,6 @@ _PARTS = (
         "nvlsm",
         "efa_installer",
         "gib",
-        "tcpx",
         "tcpxo",
         "rxdm",
         "dmabuf_import_helper",
@@ -65,7 +64,6 @@ class Profile:
     efa_installer: str = ""
     gib: str = ""
     """NCCL's plugin for RoCE on Google Cloud."""
-    tcpx: str = ""
     tcpxo: str = ""
     rxdm: str = ""
     """The daemon of TCPX or TCPXO that receives for the GPUs."""

@@ -35,6 +35,7 @@ def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.M
         direct=known.direct,
         environment_script=known.environment_script,
         daemon=known.daemon,
+        daemon_arguments=known.daemon_arguments_for(machine.name),
         note=known.note,
     )
 

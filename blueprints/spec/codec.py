@@ -22,7 +22,7 @@ LEFT_OUT = frozenset(
         "rolling",
         "site",
         "state_on",
-        *("collectives", "bad_log_lines", "direct", "environment_script", "daemon", "note"),
+        *("collectives", "bad_log_lines", "direct", "environment_script", "daemon", "daemon_arguments", "note"),
     }
 )
 """Fields that a record has only where they say something: those of hosts that exist already, of fabrics, and of floors."""

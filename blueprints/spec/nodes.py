@@ -86,6 +86,8 @@ class Fabric:
     """A file that jobs source before the variables are set; empty: none."""
     daemon: Annotated[str, LATER_JOBS] = ""
     """A program that each node of a job over several nodes runs for it (`rxdm`): started before the job and ended after it; empty: none."""
+    daemon_arguments: Annotated[str, LATER_JOBS] = ""
+    """Words after the daemon's own; empty, as in records of older versions: those that its program knows."""
     note: Annotated[str, cost.TEXT] = ""
     """What known shortfalls of the rate look like."""
 

@@ -194,6 +194,8 @@ def _environment(node_set: NodeSet) -> dict[str, Any]:
         return {}
     variables, script = dict(node_set.fabric.environment), node_set.fabric.environment_script
     daemon = {"daemon": node_set.fabric.daemon} if node_set.fabric.daemon else {}
+    if node_set.fabric.daemon_arguments:
+        daemon["daemon_arguments"] = node_set.fabric.daemon_arguments
     return {**({"environment": variables} if variables else {}), **({"environment_script": script} if script else {}), **daemon}
 
 

@@ -154,7 +154,9 @@ def test_of_health_what_is_done_is_built_and_nothing_more(target: str, health: s
 def test_a_planned_target_tells_nothing_of_single_features() -> None:
     text = "name: tiny\npools: {train: {nodes: 1}}\nmonitoring: {metrics: true}\n"
     assert len(found(text, code=Code.FEATURE_NOT_BUILT)) == 1
-    assert found(f"{text}software: ubuntu-22.04-gcp\n", target="gcp", code=Code.FEATURE_NOT_BUILT) == []
+    assert (
+        found(text.replace("nodes", "machine: c4a-standard-4, nodes") + "software: ubuntu-24.04-gcp-arm64\n", target="gcp", code=Code.FEATURE_NOT_BUILT) == []
+    )
     planned = text.replace("nodes", "machine: m7g.large, nodes") + "software: ubuntu-24.04-aws-arm64\n"
     assert found(planned, target="aws", code=Code.FEATURE_NOT_BUILT) == [], "its software profile is planned, too"
     assert found(f"{text}scheduler: kubernetes\n", target="aws", code=Code.FEATURE_NOT_BUILT) == [], "its scheduler is planned, too"

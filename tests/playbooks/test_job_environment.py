@@ -56,12 +56,40 @@ def test_a_job_over_two_nodes_gets_what_its_own_fabric_needs(nodes: Path) -> Non
     assert printed(nodes, "train-2") == [], "its name begins like that of a pool with a fabric"
 
 
+HIGH = {"NCCL_FASTRAK_IFNAME": "{nic 0000:06:00.0},{nic 0000:0c:00.0}", "NCCL_SOCKET_IFNAME": "enp0s12"}
+
+
+@pytest.mark.parametrize(("first", "second"), [("enp6s0", "enp12s0"), ("enp6s0f0", "enp12s0f0")])
+def test_interfaces_are_found_at_their_pci_addresses_whatever_the_kernel_calls_them(tmp_path: Path, first: str, second: str) -> None:
+    record = clusters.cluster(with_fabric("train", HIGH))
+    (tmp_path / "environment").write_text(templates.value("job_environment_text", role="job_environment", spec=record))
+    shutil.copy(PROGRAM, tmp_path / "task-prolog")
+    (tmp_path / "task-prolog").chmod(0o755)
+    for address, name in (("0000:06:00.0", first), ("0000:0c:00.0", second)):
+        (tmp_path / "pci" / address / "net" / name).mkdir(parents=True)
+    place = {"CLUSTERWRIGHT_PCI": str(tmp_path / "pci")}
+    assert printed(tmp_path, **place) == [f"export NCCL_FASTRAK_IFNAME={first},{second}", "export NCCL_SOCKET_IFNAME=enp0s12"]
+    shutil.rmtree(tmp_path / "pci" / "0000:0c:00.0")
+    assert printed(tmp_path, **place) == ["export NCCL_SOCKET_IFNAME=enp0s12"], "acceptance names the node whose jobs lack it"
+
+
+def test_acceptance_takes_any_interface_where_nodes_look_for_it_and_no_other_value() -> None:
+    found = {"NCCL_FASTRAK_IFNAME": "enp6s0f0,enp12s0f0", "NCCL_SOCKET_IFNAME": "enp0s12"}
+    assert judged({"train-0": found, "train-1": found}, **HIGH) == [("train-[0-1]", "2 variables of the fabric", "pass")]
+    for other in ("enp6s0f0", "enp6s0f0,{nic 0000:0c:00.0}", "enp6s0f0,", "a,b,c"):
+        wrong = {**found, "NCCL_FASTRAK_IFNAME": other}
+        assert ("train-1", "1 with another value", "reported") in judged({"train-0": found, "train-1": wrong}, **HIGH)
+    without = {**found, "NCCL_FASTRAK_IFNAME": None}
+    assert ("train-1", "lacks NCCL_FASTRAK_IFNAME", "fail") in judged({"train-0": found, "train-1": without}, **HIGH)
+
+
 def test_a_fabric_s_daemon_is_named_beside_its_variables_and_slurm_runs_it_before_and_after_jobs() -> None:
     pool = with_fabric("train", EFA)
     assert pool.fabric is not None
-    pool = dataclasses.replace(pool, fabric=dataclasses.replace(pool.fabric, daemon="rxdm"))
+    pool = dataclasses.replace(pool, fabric=dataclasses.replace(pool.fabric, daemon="rxdm", daemon_arguments="--num_hops=2"))
     record = clusters.cluster(pool, clusters.node_set("train-2", default=False))
-    assert "train daemon rxdm" in templates.value("job_environment_text", role="job_environment", spec=record).splitlines()
+    written = templates.value("job_environment_text", role="job_environment", spec=record).splitlines()
+    assert {"train daemon rxdm", "train arguments --num_hops=2"} <= {*written}
     with_daemon, without = slurm_conf(record).settings, slurm_conf(clusters.cluster(with_fabric("train", EFA))).settings
     assert (with_daemon["Prolog"], with_daemon["Epilog"], with_daemon["PrologFlags"]) == ("/usr/lib/clusterwright/rxdm",) * 2 + ("Alloc",)
     assert {"Prolog", "PrologFlags"}.isdisjoint(without)

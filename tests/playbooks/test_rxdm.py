@@ -87,6 +87,12 @@ def test_the_daemon_runs_beside_a_job_over_several_nodes_and_ends_with_it(node: 
     assert node.calls[-1] == "health", "the node is looked at after each job"
 
 
+def test_the_daemon_gets_the_arguments_of_the_machine_that_its_pool_has(node: Node) -> None:
+    (node.folder / "environment").write_text("train daemon rxdm\ntrain arguments --num_hops=2\ntrain-2 arguments --other\n")
+    assert node.run("prolog_slurmd") == 0
+    assert (node.folder / "state" / "command").read_text().endswith("tcpgpudmarxd-dev:v1.0.23 --num_hops=2\n")
+
+
 @pytest.mark.parametrize(("group", "nodes"), [("train", "1"), ("train-2", "2"), ("rain", "2")])
 def test_other_jobs_get_no_daemon_and_their_nodes_are_looked_at(node: Node, group: str, nodes: str) -> None:
     node.group = group

@@ -154,7 +154,7 @@ def test_network(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "fabric"),
     [
-        ("a3-highgpu-8g", "gcp-tcpx"),
+        ("a3-highgpu-8g", "gcp-tcpxo"),
         ("a3-megagpu-8g", "gcp-tcpxo"),
         ("a3-ultragpu-8g", "gcp-gib"),
         ("a4-highgpu-8g", "gcp-gib"),

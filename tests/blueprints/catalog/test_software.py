@@ -14,7 +14,6 @@ WHERE: dict[str, list[tuple[str | None, str | None]]] = {
     "ubuntu-24.04-aws-arm64": [("blackwell", "efa")],
     "ubuntu-24.04-gcp": [("ampere", None), ("ada", None), ("hopper", "gcp-tcpxo"), ("hopper", "gcp-gib"), ("blackwell", "gcp-gib")],
     "ubuntu-24.04-gcp-arm64": [("blackwell", "gcp-gib")],
-    "ubuntu-22.04-gcp": [("hopper", "gcp-tcpx")],
     "ubuntu-24.04-metal": [("ampere", "ib-hdr"), ("hopper", "ib-ndr"), ("blackwell", "ib-xdr"), ("hopper", "roce")],
     "ubuntu-24.04-metal-arm64": [("blackwell", "ib-ndr")],
     "debian-12": [(None, None)],
@@ -24,18 +23,17 @@ WHERE: dict[str, list[tuple[str | None, str | None]]] = {
     "ubuntu-24.04": [(None, None)],
 }
 VERSIONS = {
-    "ubuntu-24.04-aws": ("23.11", "580.178.04", "13.0.2", "2.30.4", "1.50.0", "", "", "", ""),
-    "ubuntu-24.04-aws-arm64": ("25.11", "580.126.20", "13.0.2", "2.30.4", "1.47.0", "", "", "", ""),
-    "ubuntu-24.04-gcp": ("23.11", "580", "13.0", "2.27.5", "", "1.1.0", "", "1.0.17", ""),
-    "ubuntu-24.04-gcp-arm64": ("25.11", "580", "13.0", "", "", "1.1.1", "", "", "3.2.0"),
-    "ubuntu-22.04-gcp": ("25.11", "570", "12.8", "2.19.4", "", "", "3.1.9", "", ""),
-    "ubuntu-24.04-metal": ("23.11", "580.178.04", "13.0.2", "2.30.4", "", "", "", "", ""),
-    "ubuntu-24.04-metal-arm64": ("23.11", "580.126.20", "13.0.2", "2.30.4", "", "", "", "", "3.2.0"),
-    "debian-12": ("22.05", "", "", "", "", "", "", "", ""),
-    "debian-13": ("24.11", "", "", "", "", "", "", "", ""),
-    "debian-13-aws": ("24.11", "", "", "", "", "", "", "", ""),
-    "debian-13-gcp": ("24.11", "", "", "", "", "", "", "", ""),
-    "ubuntu-24.04": ("23.11", "", "", "", "", "", "", "", ""),
+    "ubuntu-24.04-aws": ("23.11", "580.178.04", "13.0.2", "2.30.4", "1.50.0", "", "", ""),
+    "ubuntu-24.04-aws-arm64": ("25.11", "580.126.20", "13.0.2", "2.30.4", "1.47.0", "", "", ""),
+    "ubuntu-24.04-gcp": ("23.11", "580", "13.0", "2.27.5", "", "1.1.0", "1.0.17", ""),
+    "ubuntu-24.04-gcp-arm64": ("25.11", "580", "13.0", "", "", "1.1.1", "", "3.2.0"),
+    "ubuntu-24.04-metal": ("23.11", "580.178.04", "13.0.2", "2.30.4", "", "", "", ""),
+    "ubuntu-24.04-metal-arm64": ("23.11", "580.126.20", "13.0.2", "2.30.4", "", "", "", "3.2.0"),
+    "debian-12": ("22.05", "", "", "", "", "", "", ""),
+    "debian-13": ("24.11", "", "", "", "", "", "", ""),
+    "debian-13-aws": ("24.11", "", "", "", "", "", "", ""),
+    "debian-13-gcp": ("24.11", "", "", "", "", "", "", ""),
+    "ubuntu-24.04": ("23.11", "", "", "", "", "", "", ""),
 }
 GOOD = catalog.profile("ubuntu-24.04-aws")
 
@@ -44,7 +42,7 @@ def test_the_profiles_of_each_target() -> None:
     assert catalog.software_names(catalog.machine_target()) == ("debian-12", "debian-13", "ubuntu-24.04")
     assert {target: catalog.software_names(target) for target in ("aws", "gcp", "metal")} == {
         "aws": ("debian-13-aws", "ubuntu-24.04-aws", "ubuntu-24.04-aws-arm64"),
-        "gcp": ("debian-13-gcp", "ubuntu-22.04-gcp", "ubuntu-24.04-gcp", "ubuntu-24.04-gcp-arm64"),
+        "gcp": ("debian-13-gcp", "ubuntu-24.04-gcp", "ubuntu-24.04-gcp-arm64"),
         "metal": ("debian-12", "debian-13", "ubuntu-24.04", "ubuntu-24.04-metal", "ubuntu-24.04-metal-arm64"),
     }
     assert set(catalog.profile_names()) == set(WHERE) == set(VERSIONS)
@@ -64,7 +62,7 @@ def test_every_profile_is_complete(name: str) -> None:
     assert re.fullmatch(r"20[0-9]{2}-[0-9]{2}(-[0-9]{2})?", profile.date)
     assert all(isinstance(value, str) for field, value in dataclasses.asdict(profile).items() if field not in ("targets", "storage", "origins"))
     assert bool(profile.tested_on) == ("local" in profile.targets)
-    parts = (profile.slurm, profile.driver, profile.cuda, profile.nccl, profile.efa_installer, profile.gib, profile.tcpx, profile.tcpxo, profile.doca_ofed)
+    parts = (profile.slurm, profile.driver, profile.cuda, profile.nccl, profile.efa_installer, profile.gib, profile.tcpxo, profile.doca_ofed)
     assert parts == VERSIONS[name]
 
 
@@ -155,9 +153,6 @@ BAD = [
     (changed(nccl="2.18.4", efa_installer="1.28.0"), "hopper", "efa", "efa-hopper", "has NCCL 2.18.4 where NCCL 2.18.5 or later is needed"),
     (changed(cuda="11.8", driver="525.60.13"), "hopper", "efa", "efa-hopper", "has CUDA 11.8 where CUDA 12.0 or later is needed"),
     (changed(ofi_nccl="1.7.2"), "hopper", "efa", "efa-hopper", "has plugin aws-ofi-nccl 1.7.2 where plugin aws-ofi-nccl 1.7.3 or later is needed"),
-    (changed(tcpx="3.1.9", kernel="linux-gcp-tcpx"), "hopper", "gcp-tcpx", "tcpx", "has no receive daemon (RxDM)"),
-    (changed(tcpx="3.1.9", rxdm="2.0.12", kernel=""), "hopper", "gcp-tcpx", "tcpx", "has no kernel where kernel `linux-gcp-tcpx` is needed"),
-    (changed(rxdm="2.0.12", kernel="linux-gcp-tcpx"), "hopper", "gcp-tcpx", "tcpx", "has no TCPX plugin"),
     (changed(rxdm="1.0.23"), "hopper", "gcp-tcpxo", "tcpxo", "has no TCPXO plugin"),
     (changed(tcpxo="1.0.17"), "hopper", "gcp-tcpxo", "tcpxo", "has no receive daemon (RxDM)"),
     (changed(tcpxo="1.0.17", rxdm="1.0.23"), "hopper", "gcp-tcpxo", "tcpxo-module", "has no kernel module of TCPXO (dmabuf-import-helper)"),

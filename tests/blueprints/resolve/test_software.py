@@ -25,7 +25,7 @@ ARM = {"machine": "p6e-gb200.36xlarge", "nodes": 18, "capacity": "block"}
         ("aws", "debian-13", None, "ubuntu-24.04-aws", {(ERROR, Code.SOFTWARE_TARGET)}),
         ("local", "ubuntu-24.04-aws", None, "ubuntu-24.04", {("note", Code.SOFTWARE_REHEARSED)}),
         ("local", "ubuntu-24.04-metal", None, "ubuntu-24.04", {("note", Code.SOFTWARE_REHEARSED)}),
-        ("local", "ubuntu-22.04-gcp", None, "debian-13", {(ERROR, Code.SOFTWARE_TARGET)}),
+        ("metal", "debian-13-gcp", None, "ubuntu-24.04-metal", {(ERROR, Code.SOFTWARE_TARGET)}),
         ("aws", None, {"train": ARM, "cpu": {"nodes": 1}}, "ubuntu-24.04-aws-arm64", set()),
         ("aws", None, {"train": ARM, "cpu": {"machine": "m7i.large", "nodes": 1}}, "ubuntu-24.04-aws-arm64", {(ERROR, Code.ARCHITECTURES_MIXED)}),
         ("aws", None, {"train": ARM, "cpu": {"machine": "m7i.large", "nodes": 1, "image": "ami-1"}}, "ubuntu-24.04-aws-arm64", set()),

@@ -45,7 +45,7 @@ CONFIGURES = (
     *(f"slurm.node_sets.0.hosts.machine.gpus.{field}" for field in ("type", "count", "simulated", "mig")),
     *(f"slurm.node_sets.0.partition.{field.name}" for field in dataclasses.fields(spec.Partition)),
     *(f"slurm.node_sets.0.{field}" for field in ("pool", "features", "minimum", "pool_most", "weight")),
-    *(f"slurm.node_sets.0.fabric.{field}" for field in ("environment", "environment_script", "daemon")),
+    *(f"slurm.node_sets.0.fabric.{field}" for field in ("environment", "environment_script", "daemon", "daemon_arguments")),
     *(f"slurm.qos.0.{field.name}" for field in dataclasses.fields(spec.Qos)),
     *("storage.0.name", "storage.0.mount", "storage.0.writable_by"),
     *(f"accounts.0.{field.name}" for field in dataclasses.fields(spec.Account)),

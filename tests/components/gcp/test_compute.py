@@ -1,5 +1,6 @@
 """Compute nodes on Google Cloud: templates, placement, purchase, order of deletion, growth and the fleet table."""
 
+import dataclasses
 from collections import Counter
 from typing import Any
 
@@ -58,7 +59,7 @@ def test_the_image_of_nodes_with_gpus_is_built_on_the_one_that_brings_their_driv
     assert bases == {"image-x86_64": "projects/ubuntu-os-accelerator-images/global/images/ubuntu-accelerator-2404-amd64-with-nvidia-580-v20260522"}
     assert image.base_image(catalog.software("debian-13-gcp"), "arm64").image.endswith("/family/debian-13-arm64")
     with pytest.raises(pulumi.RunError, match="no Google Cloud image of ubuntu-22"):
-        image.base_image(catalog.software("ubuntu-22.04-gcp"), "x86_64")
+        image.base_image(dataclasses.replace(catalog.software("debian-13-gcp"), os="ubuntu-22.04"), "x86_64")
 
 
 def test_machines_boot_from_the_disks_that_they_take() -> None:

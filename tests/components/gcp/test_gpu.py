@@ -20,6 +20,7 @@ MEGA, RDMA = ["GVNIC"] * 9, [*["GVNIC"] * 2, *["MRDMA"] * 8]
 POOLS = {
     # pool → machine, interfaces, provisioning model, reservation, policies of the template, disk
     "mega": ("a3-megagpu-8g", MEGA, "STANDARD", None, ["mega-placement"], "pd-balanced"),
+    "high": ("a3-highgpu-8g", ["GVNIC"] * 5, "STANDARD", None, ["high-placement"], "pd-balanced"),
     "spot": ("a3-megagpu-8g", MEGA, "SPOT", None, ["spot-placement"], "pd-balanced"),
     "ultra": ("a3-ultragpu-8g", RDMA, "RESERVATION_BOUND", "projects/our-project/reservations/h200/reservationBlocks/block-1", [], "hyperdisk-balanced"),
     "calendar": ("a4-highgpu-8g", RDMA, "RESERVATION_BOUND", "projects/our-project/reservations/b200", [], "hyperdisk-balanced"),

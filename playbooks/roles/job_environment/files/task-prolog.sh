@@ -4,6 +4,7 @@
 # CLUSTERWRIGHT_FABRIC=none gets none. A fault here must not fail a job: the exit status is always 0.
 folder=${0%/*}
 node=${CLUSTERWRIGHT_NODE_ENV:-/etc/clusterwright/node.env}
+pci=${CLUSTERWRIGHT_PCI:-/sys/bus/pci/devices}
 
 give() {
     name=${1%%=*} value=${1#*=}
@@ -23,6 +24,15 @@ give() {
     case $value in
     *'{job}'*) value="${value%%'{job}'*}${SLURM_JOB_ID:-}${value#*'{job}'}" ;;
     esac
+    # `{nic 0000:06:00.0}` is the name of the interface at this PCI address. Without it the job goes on without the variable, and acceptance names the node.
+    while :; do
+        case $value in *'{nic '*'}'*) ;; *) break ;; esac
+        address=${value#*'{nic '}
+        address=${address%%'}'*}
+        set -- "$pci/$address/net/"*
+        [ -e "$1" ] || return
+        value="${value%%'{nic '*}${1##*/}${value#*"{nic $address}"}"
+    done
     echo "export $name=$value"
 }
 

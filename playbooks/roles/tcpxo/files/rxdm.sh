@@ -25,10 +25,13 @@ start() {
         return 1
     fi
     modprobe import-helper || return 1
+    # The file of an older version names none.
+    arguments=$(sed -n "s/^$group arguments //p" "$environment")
     docker container rm --force "$container" >/dev/null 2>&1
+    # shellcheck disable=SC2086 # each argument is a word of its own
     docker run --detach --pull=never --name "$container" --network=host --privileged --cap-add=NET_ADMIN --gpus all \
         --volume /dev/dmabuf_import_helper:/dev/dmabuf_import_helper --env "LD_LIBRARY_PATH=/usr/lib/$(uname -m)-linux-gnu" \
-        "$(cat "$folder/rxdm.image")" --num_hops=2 --num_nics=8 --uid= --alsologtostderr >/dev/null || return 1
+        "$(cat "$folder/rxdm.image")" ${arguments:---num_hops=2 --num_nics=8 --uid= --alsologtostderr} >/dev/null || return 1
     while [ "$looks" -gt 0 ]; do
         docker container logs "$container" 2>&1 | grep -Fq "$ready" && return 0
         runs || break

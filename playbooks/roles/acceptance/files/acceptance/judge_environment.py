@@ -1,5 +1,6 @@
 """Judge whether a job over several nodes has the variables of its fabric, and the huge pages that they ask for (pure)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from .expectation import NodeSet
 LIBRARIES = "LD_LIBRARY_PATH"
 JOB = "{job}"
 """In a value of the catalogue: the number of the job."""
+INTERFACE = re.compile(r"{nic [^}]*}")
+"""In a value of the catalogue: the name of the interface at a PCI address, which each node looks up."""
 HUGE_PAGES = "FI_EFA_USE_HUGE_PAGE"
 """`0` turns them off; otherwise EFA's buffers are made of them (libfabric, fi_efa(7))."""
 ENDPOINT_KIB = 110 * 1024
@@ -82,7 +85,9 @@ def _silent(node: str, wanted: Mapping[str, str], error: str) -> Check:
 
 def _has(name: str, wanted: str, seen: str) -> bool:
     """Say whether a value is the fabric's; a list of folders may hold others, too."""
-    return set(wanted.split(":")) <= set(seen.split(":")) if name == LIBRARIES else seen == wanted
+    if name == LIBRARIES:
+        return set(wanted.split(":")) <= set(seen.split(":"))
+    return re.fullmatch("[^,{}]+".join(re.escape(part) for part in INTERFACE.split(wanted)), seen) is not None
 
 
 def _all(wanted: Mapping[str, str]) -> str:
