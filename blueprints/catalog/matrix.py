@@ -26,6 +26,7 @@ _TITLES = {
     "ofi_nccl": "plugin aws-ofi-nccl",
     "lustre_client": "Lustre client",
     "mountpoint": "Mountpoint for S3",
+    "gcsfuse": "Cloud Storage FUSE",
     "container_toolkit": "NVIDIA container toolkit",
     "rxdm": "receive daemon (RxDM)",
     "dmabuf_import_helper": "kernel module of TCPXO (dmabuf-import-helper)",

@@ -23,7 +23,7 @@ _PARTS = (
         "doca_ofed",
         "rdma_core",
     ),
-    *("lustre_client", "mountpoint", "container_toolkit", "enroot", "pyxis", "dcgm", "nccl_tests"),
+    *("lustre_client", "mountpoint", "gcsfuse", "container_toolkit", "enroot", "pyxis", "dcgm", "nccl_tests"),
 )
 """Parts of a profile whose versions the spec lists."""
 VENDOR_ARCHIVES = {"cuda": "nvidia", "nccl": "nvidia", "dcgm": "nvidia", "nccl_tests": "nvidia", "container_toolkit": "nvidia_container"}
@@ -78,6 +78,8 @@ class Profile:
     """The fabric that its roles configure for Lustre (LNet); empty: hosts reach Lustre over TCP."""
     mountpoint: str = ""
     """Mountpoint for S3."""
+    gcsfuse: str = ""
+    """Cloud Storage FUSE."""
     container_toolkit: str = ""
     enroot: str = ""
     pyxis: str = ""

@@ -23,12 +23,14 @@ class Form:
     Args:
         path: below the project, with names of inputs.
         identity: the provider's id, where it is not the full path.
+        of_project: False: the service has one name space for all projects, and the path is the whole one.
     """
 
     path: str
     service: str = "compute"
     version: str = rest.VERSION
     identity: str = ""
+    of_project: bool = True
 
 
 COMPUTE: Mapping[str, str] = {
@@ -53,6 +55,7 @@ FORMS: Mapping[str, Form] = {
     "gcp:filestore/instance:Instance": Form("locations/{location}/instances/{name}", service="file", version="v1/"),
     "gcp:lustre/instance:Instance": Form("locations/{location}/instances/{instanceId}", service="lustre", version="v1/"),
     "gcp:projects/iAMCustomRole:IAMCustomRole": Form("roles/{roleId}", service="iam", version="v1/"),
+    "gcp:storage/bucket:Bucket": Form("b/{name}", service="storage", version="storage/v1/", identity="{name}", of_project=False),
     "gcp:secretmanager/secret:Secret": Form("secrets/{secretId}", service="secretmanager", version="v1/"),
     "gcp:sql/databaseInstance:DatabaseInstance": Form("instances/{name}", service="sqladmin", version="v1/", identity="{name}"),
     "gcp:serviceaccount/account:Account": Form("serviceAccounts/{accountId}@{project}.iam.gserviceaccount.com", service="iam", version="v1/"),
@@ -65,6 +68,7 @@ PARTS: Mapping[str, str] = {
     "gcp:serviceaccount/iAMMember:IAMMember": "{serviceAccountId}/{role}/{member}",
     "gcp:servicenetworking/connection:Connection": "{escaped_network}:{service}",
     "gcp:sql/database:Database": "projects/{project}/instances/{instance}/databases/{name}",
+    "gcp:storage/bucketIAMMember:BucketIAMMember": "b/{bucket}/{role}/{member}",
     "gcp:sql/user:User": "{name}/{host}/{instance}",
 }
 """A property of a recorded resource: the refresh that follows finds out whether it exists. A member of a policy that nobody recorded would outlive the stack."""
@@ -94,7 +98,7 @@ class Account:
                 return Trace(Certainty.LIKELY, (PARTS[creation.kind].format_map(asked),))
             form = FORMS[creation.kind]
             path = form.path.format_map(asked)
-            found = rest.Compute(asked["project"], send=rest.Sender(form.service, form.version)).find(path)
+            found = rest.Compute(asked["project"] if form.of_project else "", send=rest.Sender(form.service, form.version)).find(path)
         except KeyError as error:
             raise NotAsked(f"{creation.shown}: this version doesn't know how to look for it ({error})") from error
         except errors.TargetUnanswered as error:

@@ -1,4 +1,4 @@
-"""What others attached to the stack's networks and secrets without the stack recording it: firewall rules, routes, peerings, readers of keys. Read-only."""
+"""What others attached to the stack's networks, secrets and buckets without the stack recording it: firewall rules, routes, peerings, readers. Read-only."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
@@ -9,16 +9,20 @@ from . import rest
 
 NETWORK, FIREWALL = "gcp:compute/network:Network", "gcp:compute/firewall:Firewall"
 SECRET, READER = "gcp:secretmanager/secret:Secret", "gcp:secretmanager/secretIamMember:SecretIamMember"
-RULE, ROUTE, PEERING, MEMBER = "firewall rule", "route", "peering", "member"
+BUCKET, USER = "gcp:storage/bucket:Bucket", "gcp:storage/bucketIAMMember:BucketIAMMember"
+RULE, ROUTE, PEERING, MEMBER, OF_BUCKET = "firewall rule", "route", "peering", "member", "member of the bucket"
 EFFECTS: Mapping[str, str] = {
     RULE: "it decides who reaches the hosts",
     ROUTE: "packets of the hosts take it",
     PEERING: "another network reaches the hosts through it",
     MEMBER: "who has the role can read the keys of hosts",
+    OF_BUCKET: "who has the role reaches the files in the bucket",
 }
 _OF_FILESTORE = "filestore-peer-"
 """Filestore connects its own network to the hosts' under such a name (Filestore documentation, "Networking and IP resource requirements")."""
 _CONNECTION = "gcp:servicenetworking/connection:Connection"
+_OF_PROJECT = ("projectOwner:", "projectEditor:", "projectViewer:")
+"""Members that Cloud Storage gives every bucket (Cloud Storage documentation, "IAM roles", basic roles)."""
 _NEXT_HOPS = ("nextHopInstance", "nextHopIp", "nextHopVpnTunnel", "nextHopIlb")
 """Routes of subnets and the one to the Internet, which every network has, name none of these (Compute Engine API, Route)."""
 
@@ -46,13 +50,15 @@ class Listing:
 
 def look(stack: discovery.Stack, *, project: str) -> Listing:
     """List what is attached to a stack's resources. A refused question does not affect the others."""
-    networks, secrets = _ids(stack, NETWORK), _ids(stack, SECRET)
+    networks, secrets, buckets = _ids(stack, NETWORK), _ids(stack, SECRET), _ids(stack, BUCKET)
     compute, keys = rest.Compute(project), rest.Compute(project, send=rest.Sender("secretmanager", "v1/"))
+    files = rest.Compute("", send=rest.Sender("storage", "storage/v1/"))
     questions: Mapping[str, Callable[[], Iterator[Attached]]] = {
         RULE: lambda: _rules(compute, networks),
         ROUTE: lambda: _routes(compute, networks),
         PEERING: lambda: _peerings(compute, networks),
         MEMBER: lambda: _members(keys, secrets),
+        OF_BUCKET: lambda: _members_of_buckets(files, buckets),
     }
     found: list[Attached] = []
     refused: dict[str, str] = {}
@@ -66,8 +72,8 @@ def look(stack: discovery.Stack, *, project: str) -> Listing:
 
 def unrecorded(listing: Listing, stack: discovery.Stack) -> discovery.Attachments:
     """Omit the stack's own attachments. Pure."""
-    names = {str(one["id"]): f"{one['type']} {one['name']}" for one in stack.resources if one["type"] in (NETWORK, SECRET)}
-    own = {*_ids(stack, FIREWALL), *_connections(stack), *(_reader(one["outputs"]) for one in stack.resources if one["type"] == READER)}
+    names = {str(one["id"]): f"{one['type']} {one['name']}" for one in stack.resources if one["type"] in (NETWORK, SECRET, BUCKET)}
+    own = {*_ids(stack, FIREWALL), *_connections(stack), *(_reader(one["outputs"]) for one in stack.resources if one["type"] in (READER, USER))}
     found = [
         discovery.Attachment(names[one.to], f"{one.kind} {_shown(one)}", EFFECTS[one.kind], one.description) for one in listing.attached if one.id not in own
     ]
@@ -76,7 +82,7 @@ def unrecorded(listing: Listing, stack: discovery.Stack) -> discovery.Attachment
 
 def _shown(one: Attached) -> str:
     """Name an attachment: a member by who it is, everything else by its own name."""
-    return one.id.split()[-1] if one.kind == MEMBER else one.id.rpartition("/")[2]
+    return one.id.split()[-1] if one.kind in (MEMBER, OF_BUCKET) else one.id.rpartition("/")[2]
 
 
 def _ids(stack: discovery.Stack, kind: str) -> tuple[str, ...]:
@@ -89,8 +95,8 @@ def _connections(stack: discovery.Stack) -> Iterator[str]:
 
 
 def _reader(outputs: Mapping[str, Any]) -> str:
-    """Give the id of a member of a secret's policy: what it is allowed and who it is."""
-    return f"{str(outputs.get('secretId', '')).rpartition('/')[2]} {outputs.get('role')} {outputs.get('member')}"
+    """Give the id of a member of a secret's or a bucket's policy: what it is allowed and who it is."""
+    return f"{str(outputs.get('secretId') or outputs.get('bucket', '')).rpartition('/')[2]} {outputs.get('role')} {outputs.get('member')}"
 
 
 def _path(link: str) -> str:
@@ -127,3 +133,12 @@ def _members(keys: rest.Compute, secrets: tuple[str, ...]) -> Iterator[Attached]
             for binding in keys.get(f"secrets/{secret}:getIamPolicy").get("bindings", ()):
                 for member in binding["members"]:
                     yield Attached(MEMBER, f"{secret} {binding['role']} {member}", name, f"{member} has {binding['role']}")
+
+
+def _members_of_buckets(files: rest.Compute, buckets: tuple[str, ...]) -> Iterator[Attached]:
+    for name in buckets:
+        with rest.missing():
+            for binding in files.get(f"b/{name}/iam").get("bindings", ()):
+                for member in binding["members"]:
+                    if not member.startswith(_OF_PROJECT):
+                        yield Attached(OF_BUCKET, f"{name} {binding['role']} {member}", name, f"{member} has {binding['role']}")

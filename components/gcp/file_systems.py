@@ -8,7 +8,7 @@ import pulumi
 from blueprints import spec
 
 from .. import contract
-from . import managed_lustre, storage
+from . import buckets, managed_lustre, storage
 from .network import Wire
 
 
@@ -46,6 +46,7 @@ def provision(
     """
     mounts: list[contract.Mount] = []
     exported: list[storage.Volume] = []
+    ready: list[pulumi.Resource] = []
     access = _access(managed_lustre.of(wanted), place, hosts, accounts, opts)
     for one in wanted:
         match one.kind:
@@ -55,6 +56,10 @@ def provision(
                 volume = storage.exported(one, place, opts=opts)
                 exported.append(volume)
                 mount = storage.over_nfs(volume.mount, exporter)
+            case "object":
+                bucket = buckets.Bucket(one.name, buckets.BucketArgs(place, one, accounts), opts=opts)
+                ready += bucket.ready
+                mount = bucket.mount
             case "lustre" if access:
                 mount = managed_lustre.Lustre(one.name, managed_lustre.LustreArgs(place, one, access), opts=opts).mount
             case "existing":
@@ -64,7 +69,7 @@ def provision(
                     f"this version can't provision {one.product or one.kind} on Google Cloud\n  do:  choose another kind for storage.{one.name}"
                 )
         mounts.append(mount)
-    return FileSystems(tuple(mounts), tuple(exported), tuple(access.ready) if access else ())
+    return FileSystems(tuple(mounts), tuple(exported), (*(access.ready if access else ()), *ready))
 
 
 def _access(

@@ -65,6 +65,7 @@ def problems(versions: Mapping[str, str], found: Mapping[str, Any], *, has_base:
         *_google(versions, found),
         *_lustre(versions, found),
         *_mountpoint(versions, found),
+        *_gcsfuse(versions, found),
     ]
 
 
@@ -133,6 +134,11 @@ def _lustre(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[s
 def _mountpoint(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]:
     if "mountpoint" in versions and not fits(found["mountpoint"], versions["mountpoint"]):
         yield f"Mountpoint for S3 says that it is {found['mountpoint'] or 'nothing'}, and the profile's is {versions['mountpoint']}"
+
+
+def _gcsfuse(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]:
+    if "gcsfuse" in versions and not fits(found["gcsfuse"], versions["gcsfuse"]):
+        yield f"Cloud Storage FUSE says that it is {found['gcsfuse'] or 'nothing'}, and the profile's is {versions['gcsfuse']}"
 
 
 def _modules(part: str, versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]:

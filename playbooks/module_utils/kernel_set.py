@@ -16,6 +16,7 @@ FI_INFO = "/opt/amazon/efa/bin/fi_info"
 EFA_PACKAGES = "/opt/amazon/efa_installed_packages"
 MOUNT_LUSTRE = "/usr/sbin/mount.lustre"
 MOUNT_S3 = "/usr/bin/mount-s3"
+GCSFUSE, MOUNT_GCSFUSE = "/usr/bin/gcsfuse", "/sbin/mount.gcsfuse"
 NCCL_SCRIPTS = {"gib": "/usr/local/gib/scripts/set_nccl_env.sh", "tcpxo": "/var/lib/tcpxo/lib64/nccl-env-profile.sh"}
 """Part of a profile → what its plugin's installation leaves for jobs."""
 NCCL_PLUGIN = "libnccl-net.so"
@@ -61,6 +62,11 @@ def mountpoint() -> str:
     return _found(r"mount-s3 ([\d.]+)", ask([MOUNT_S3, "--version"]))
 
 
+def gcsfuse() -> str:
+    """Give the version of Cloud Storage FUSE; empty: it is not there, or mount(8) would not find it."""
+    return _found(r"gcsfuse version ([\d.]+)", ask([GCSFUSE, "--version"])) if os.access(MOUNT_GCSFUSE, os.X_OK) else ""
+
+
 def plugin_fails() -> str:
     """Load NCCL's plugin as NCCL does, in a process of its own; give the linker's reason where that fails."""
     program = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
@@ -86,6 +92,7 @@ def read(kernel: str, modules: tuple[str, ...]) -> dict[str, Any]:
         "nccl_scripts": [part for part, path in NCCL_SCRIPTS.items() if os.access(path, os.R_OK)],
         "mount_lustre": os.access(MOUNT_LUSTRE, os.X_OK),
         "mountpoint": mountpoint(),
+        "gcsfuse": gcsfuse(),
     }
 
 

@@ -36,6 +36,7 @@ VERSION_NAMES = {
     "rdma_core": "rdma-core",
     "lustre_client": "Lustre client",
     "mountpoint": "Mountpoint for S3",
+    "gcsfuse": "Cloud Storage FUSE",
 }
 """Versions whose names in the catalogue are not how one writes them."""
 

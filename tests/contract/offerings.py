@@ -139,8 +139,8 @@ GCP = Offering(
     run=run_on("gcp", gcp_programs.Account),
     marks=_gcp_marks,
     deletion=_gcp_deletion,
-    storage={"nfs": {}, "block": {"size": "1 TiB"}},
-    holding_data=frozenset({"gcp:compute/disk:Disk", "gcp:filestore/instance:Instance"}),
+    storage={"nfs": {}, "block": {"size": "1 TiB"}, "object": {}},
+    holding_data=frozenset({"gcp:compute/disk:Disk", "gcp:filestore/instance:Instance", "gcp:storage/bucket:Bucket"}),
     disposable=frozenset({"cluster-disk"}),
     adopted=gcp_adopt.KINDS,
 )

@@ -40,7 +40,15 @@ GOOD: dict[str, Any] = {
     "mount_lustre": True,
     "mountpoint": "1.24.0",
 }
-ON_GOOGLE = {"kernel": "6.14.0-1021-gcp", "driver": "580", "gib": "1.1.0", "tcpxo": "1.0.17", "rxdm": "1.0.23", "dmabuf_import_helper": "1.1"}
+ON_GOOGLE = {
+    "kernel": "6.14.0-1021-gcp",
+    "driver": "580",
+    "gib": "1.1.0",
+    "tcpxo": "1.0.17",
+    "rxdm": "1.0.23",
+    "dmabuf_import_helper": "1.1",
+    "gcsfuse": "3.11.1",
+}
 OTHER = "7.0.0-1018-aws"
 BROKEN: list[tuple[dict[str, Any], str]] = [
     # what is different, the one sentence that says so
@@ -133,12 +141,15 @@ def test_what_carries_gpu_traffic_on_google_cloud_is_of_the_base_image_s_kernel(
         "nccl_scripts": ["gib", "tcpxo"],
         "driver_library": "580.105.08",
         "fabric_manager": "",
+        "gcsfuse": "3.11.1",
     }
     assert problems(ON_GOOGLE, has_base=True, **good) == []
     broken: list[tuple[dict[str, Any], str]] = [
         ({"nccl_scripts": ["tcpxo"]}, "/usr/local/gib/scripts/set_nccl_env.sh is missing: jobs would run without NCCL's plugin, and say nothing"),
         ({"nccl_scripts": ["gib"]}, "/var/lib/tcpxo/lib64/nccl-env-profile.sh is missing: jobs would run without NCCL's plugin, and say nothing"),
         ({"modules": {**good["modules"], "import_helper": None}}, f"the kernel {kernel} has no module import_helper"),
+        ({"gcsfuse": ""}, "Cloud Storage FUSE says that it is nothing, and the profile's is 3.11.1"),
+        ({"gcsfuse": "3.1.0"}, "Cloud Storage FUSE says that it is 3.1.0, and the profile's is 3.11.1"),
         ({"modules": {**good["modules"], "mlx5_ib": None}}, f"the kernel {kernel} has no module mlx5_ib"),
     ]
     for change, said in broken:

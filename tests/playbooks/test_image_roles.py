@@ -79,6 +79,7 @@ def test_a_mirror_s_address_takes_the_place_of_the_usual_one(role: str, name: st
     ("role", "name", "origin", "usual"),
     [
         ("gib", "gib_archive", "gib_archive_address", "https://packages.cloud.google.com/apt"),
+        ("gcsfuse", "gcsfuse_archive", "gcsfuse_archive_address", "https://packages.cloud.google.com/apt"),
         ("tcpxo", "tcpxo_archive", "tcpxo_archive_address", "https://us-apt.pkg.dev/projects/gce-ai-infra"),
         (
             *("managed_lustre_client", "managed_lustre_client_archive", "lustre_client_archive_address"),

@@ -46,6 +46,7 @@ def versions(packages: dict[str, Any]) -> dict[str, str]:
         "cuda": cuda.group(1) if cuda else cuda_libraries(packages),
         "efa_installer": kernel_set.efa_installer(),
         "mountpoint": kernel_set.mountpoint(),
+        "gcsfuse": kernel_set.gcsfuse(),
         "nccl_tests": asking.first(NCCL_TESTS).partition(" ")[0],
         "lustre_client": lustre_client(packages, kernel),
     }

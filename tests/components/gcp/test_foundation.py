@@ -22,8 +22,8 @@ UNLABELLED = (
 )
 """Kinds that can't have labels: their description says whose they are."""
 BLUEPRINTS = ("single-gpu", "starter")
-LUSTRE = {"data": {"kind": "lustre", "mount": "/data", "throughput": "1000 MB/s/TiB"}}
-PARTS_OF_OTHERS = ("Connection", "IAMMember", "RouterNat", "SecretIamMember", "SecretVersion", "Database", "User")
+LUSTRE = {"data": {"kind": "lustre", "mount": "/data", "throughput": "1000 MB/s/TiB"}, "sets": {"kind": "object", "mount": "/sets"}}
+PARTS_OF_OTHERS = ("BucketIAMMember", "Connection", "IAMMember", "RouterNat", "SecretIamMember", "SecretVersion", "Database", "User")
 """Kinds that are a property of another resource of the stack."""
 
 

@@ -10,6 +10,7 @@ from ...core.failure import Refused
 from ...core.store import SERVICE, Thing
 from .. import errors, facts, operations, verbs
 from ..rules import Call, handles
+from . import keys
 
 if TYPE_CHECKING:
     from ..cloud import Cloud
@@ -44,6 +45,7 @@ def insert_bucket(cloud: "Cloud", call: Call) -> Any:
     ):
         raise Refused("invalid", "Hierarchical namespace buckets must have uniform bucket-level access enabled.")
     verbs.check_labels(values.get("labels"), "labels")
+    keys.check(cloud, (values.get("encryption") or {}).get("defaultKmsKeyName", ""), BUCKETS, location.lower(), "encryption.defaultKmsKeyName")
     now = operations.stamp(cloud.store.clock.now_s())
     properties = {
         "storageClass": "STANDARD", "iamConfiguration": {"uniformBucketLevelAccess": {"enabled": False}, "publicAccessPrevention": "inherited"}, **values,
