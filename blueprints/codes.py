@@ -231,7 +231,7 @@ class Code(FindingCode):
     LDAP_PLAIN = "CW560", WARNING, "a directory without encryption", "use `ldaps://`"
     LDAP_FORM = "CW561", ERROR, "an invalid LDAP URI or base", "write it as the page shows"
     ACCESS_UNREACHABLE = "CW562", NOTE, "hosts that no network outside the cluster may reach", "allow your network, or run `up` from inside the cluster's network"
-    SUBNETS_UNNAMED = "CW563", WARNING, "an existing network whose free addresses are unknown", "name its subnets, or a free range"
+    SUBNETS_UNNAMED = "CW563", (ERROR, WARNING), "an existing network whose free addresses are unknown", "name its subnets, or a free range"
     EGRESS_FOR_IMAGES = "CW564", WARNING, "no egress for hosts that build images", "enable egress, or name existing images"
     SHARED_ADDRESS = "CW566", ERROR, "an address of the login hosts that they can't share", "write a free IPv4 address of the hosts' network into `access.address`"
     KUBERNETES_RANGES = "CW567", ERROR, "ranges of pods, services and hosts that overlap", "choose ranges apart from each other and from the hosts' network"

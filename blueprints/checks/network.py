@@ -36,8 +36,10 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         what = f"the free addresses of {network.existing} are unknown"
         why = "an existing network may have other subnets"
         where = source.where("network", "existing")
-        remedy = "name existing subnets, the hosts' subnet first (`subnets: […]`), or a free range that clusterwright divides (`cidr: 10.0.16.0/20`)"
-        yield finding.Finding(_WARNING, Code.SUBNETS_UNNAMED, where, what, why, remedy)
+        free = "a free range that clusterwright divides (`cidr: 10.0.16.0/20`)"
+        needs_range = target is not None and any("network.subnets" in built.refused for built in target.built.values())
+        remedy = f"name {free}" if needs_range else f"name existing subnets, the hosts' subnet first (`subnets: […]`), or {free}"
+        yield finding.Finding(_ERROR if needs_range else _WARNING, Code.SUBNETS_UNNAMED, where, what, why, remedy)
     if network.subnets and network.existing is None:
         what = "the network has `subnets` and no `existing`"
         why = "existing subnets belong to an existing network; in a new network clusterwright creates the subnets"
