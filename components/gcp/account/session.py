@@ -149,7 +149,7 @@ class Session:
         return errors.AccountUnavailable(
             f"the project {self.project} can't be queried",
             why=str(error),
-            remedy="check the project's id (GOOGLE_PROJECT) and the roles of the credentials in it: `gcloud projects describe` shows the same error",
+            remedy=f"check the project's id (GOOGLE_PROJECT) and the roles of the credentials in it: `gcloud projects describe {self.project}` shows the same error",
         )
 
 
