@@ -221,6 +221,7 @@ class Code(FindingCode):
     ACCESS_OPEN = "CW550", WARNING, "SSH access from a large part of the Internet", "allow only the networks of your users"
     ACCESS_CLOSED = "CW551", NOTE, "SSH access from the cluster's own network only", "add the networks of your users to `access.allowed_cidrs`"
     ACCESS_NONE = "CW552", WARNING, "a Slurm cluster without login nodes", "add login nodes"
+    ACCESS_BESIDE_TUNNEL = "CW571", ERROR, "public networks that can't reach login nodes behind a tunnel", "remove the networks, or the tunnel"
     CIDR_OVERLAP = "CW553", WARNING, "overlapping networks", "choose a network that does not overlap"
     SUBNET_UNKNOWN = "CW554", NOTE, "a subnet of unknown size", "check that the subnet has enough free addresses"
     EGRESS_NONE = "CW555", ERROR, "hosts that can reach neither the Internet nor the cloud's own services", "enable egress, or private endpoints of the cloud's services"

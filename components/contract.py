@@ -73,6 +73,8 @@ class Endpoint:
     port: int
     host_key: pulumi.Output[str]
     """Public SSH host key that every login node answers with."""
+    command: pulumi.Output[str] | None = None
+    """What carries the connection (ssh_config(5), ProxyCommand), where `address` is only a name; None: the network."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

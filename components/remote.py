@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blueprints import ssh_places
 
-from . import errors, memory_folders
+from . import errors, memory_folders, ssh_jump
 from .finish import inventory
 from .finish.inventory import FinishedHost
 
@@ -48,7 +48,7 @@ class Session:
         options = ["-F", "/dev/null", "-i", str(self.folder / "key"), "-o", f"UserKnownHostsFile={self.folder / 'known_hosts'}"]
         options += ["-o", "GlobalKnownHostsFile=/dev/null", "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
         options += ["-o", f"ConnectTimeout={CONNECT_WITHIN_S}", "-o", "LogLevel=ERROR", "-o", "ServerAliveInterval=8", "-o", "ServerAliveCountMax=3"]
-        through = ["-o", f"ProxyCommand={shlex.join(['ssh', *options, '-W', '[%h]:%p', f'root@{self.host.jump}'])}"] if self.host.jump else []
+        through = ssh_jump.through(options, self.host.jump, self.host.jump_command)
         return ["ssh", *options, *through, *ssh_places.port_option(self.host.port), f"root@{self.host.address}"]
 
 

@@ -29,7 +29,8 @@ def deploy() -> None:
     cluster = Cluster(spec.name, spec, stack=stack)
     pulumi.export("spec", packed.pack(as_record(spec)))
     if cluster.endpoint is not None:
-        pulumi.export("login", {"address": cluster.endpoint.address, "port": cluster.endpoint.port, "host_key": cluster.endpoint.host_key})
+        carried = {} if cluster.endpoint.command is None else {"command": cluster.endpoint.command}
+        pulumi.export("login", {"address": cluster.endpoint.address, "port": cluster.endpoint.port, "host_key": cluster.endpoint.host_key, **carried})
     pulumi.export("inventory", pulumi.Output.from_input(cluster.inventory).apply(packed.pack))
     if cluster.hardware is not None:
         pulumi.export("hardware", cluster.hardware.apply(packed.pack))

@@ -137,6 +137,8 @@ class Target:
     """What needs them (`cluster`: every cluster; a kind of storage; `database`: a managed one) → APIs that an account has to enable; empty: all are enabled."""
     pair_storage: str
     """The class of storage on which two controllers of Slurm keep what they share, each file system in its smallest size; empty: nothing is sold for it."""
+    tunnel: str
+    """The cloud's service that carries SSH to hosts without a public address; empty: it has none."""
     enable_apis: str
     """The command that enables APIs, with `{apis}` and `{account}`."""
     read_access: str
@@ -232,6 +234,7 @@ def target(name: str) -> Target:
         "tags_max": entry.get("tags_max"),
         "apis": {user: tuple(names) for user, names in entry.get("apis", {}).items()},
         "pair_storage": entry.get("pair_storage", ""),
+        "tunnel": entry.get("tunnel", ""),
         "enable_apis": entry.get("enable_apis", ""),
         "read_access": entry.get("read_access", ""),
     }

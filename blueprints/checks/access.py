@@ -4,7 +4,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from .. import finding, language, message_text, spec
+from .. import addresses, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 from . import lookup
@@ -29,9 +29,14 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             why = "bots try passwords and keys on every open SSH port within minutes"
             where = source.where("access", "allowed_cidrs", number)
             yield finding.Finding(_WARNING, Code.ACCESS_OPEN, where, what, why, "write the networks of your office or VPN")
-    if cluster.controllers and lookup.is_bought(cluster) and cluster.network.existing is None and not (access.login_nodes and access.allowed_cidrs):
+    if (
+        cluster.controllers
+        and lookup.is_bought(cluster)
+        and cluster.network.existing is None
+        and not (access.login_nodes and (access.allowed_cidrs or cluster.login.tunnel))
+    ):
         yield _unreachable(access, source)
-    elif access.login_nodes and not access.allowed_cidrs and lookup.is_bought(cluster):
+    elif access.login_nodes and not access.allowed_cidrs and not cluster.login.tunnel and lookup.is_bought(cluster):
         what = "login nodes accept SSH from the cluster's own network only"
         why = "`access.allowed_cidrs` names no network"
         where = source.where_key("access")
@@ -42,6 +47,12 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         why = "users submit jobs from login nodes; they must not log in to the controllers"
         where = source.where("access", "login_nodes")
         yield finding.Finding(_WARNING, Code.ACCESS_NONE, where, what, why, "write `login_nodes: 1` or more")
+    for number, network in public if cluster.login.tunnel else ():
+        if not addresses.is_private(network):
+            what = f"{network} can't reach the login nodes: `access.tunnel` leaves them without a public address"
+            why = "people reach them through the tunnel, by their rights and not by their address"
+            where = source.where("access", "allowed_cidrs", number)
+            yield finding.Finding(finding.Level.ERROR, Code.ACCESS_BESIDE_TUNNEL, where, what, why, "remove it, or remove `tunnel`")
     if access.ldap:
         yield from _directory(access.ldap, source)
 

@@ -96,6 +96,10 @@ class Access(Section):
         description="With hosts of the inventory: the address of the load balancer, which is free in their network. Default: the first login node's.",
     )
     load_balancer: bool = Field(default=True, description="Put a load balancer with one address in front of all login nodes.")
+    tunnel: bool = Field(
+        default=False,
+        description="Reach the first login node through the cloud's own tunnel (Identity-Aware Proxy), by the rights of who connects: no load balancer, no public address.",
+    )
     rest_api: bool = Field(
         default=False, description="Serve Slurm's REST API (slurmrestd) at the login nodes' address. `clusterwright token` gives users access."
     )

@@ -222,10 +222,15 @@ def profile(cluster: spec.ClusterSpec) -> str:
 
 
 def _apis(cluster: spec.ClusterSpec) -> tuple[str, ...]:
-    """Name the APIs that a cluster needs: those of every cluster, of its file systems, and of a managed accounting database."""
+    """Name the APIs that a cluster needs: those of every cluster, of its file systems, of a managed accounting database, and of a tunnel."""
     known = catalog.target(cluster.target).apis
     is_managed = cluster.slurm is not None and cluster.slurm.database.placement == "managed"
-    users = ["cluster", *(one.kind for one in cluster.storage if one.source is None), *(["database"] if is_managed else [])]
+    users = [
+        "cluster",
+        *(one.kind for one in cluster.storage if one.source is None),
+        *(["database"] if is_managed else []),
+        *(["tunnel"] if cluster.login.tunnel else []),
+    ]
     shared = catalog.target(cluster.target).pair_storage
     if shared and cluster.slurm is not None and cluster.slurm.control is not None and cluster.slurm.control.count > 1:
         users.append(catalog.storage_class(cluster.target, shared).kind)

@@ -70,6 +70,7 @@ KEYS: Mapping[str, str] = {
     "access.machine.name": "access.machine",
     "login.load_balancer": "access.load_balancer",
     "login.allowed_cidrs": "access.allowed_cidrs",
+    "login.tunnel": "access.tunnel",
     "login.ldap_uri": "access.ldap.uri",
     "login.ldap_base": "access.ldap.base",
     "slurm.database.placement": "accounting.database",

@@ -76,7 +76,7 @@ def _unplaced(context: Context) -> spec.ClusterSpec:
         simulated=software.simulated(chosen),
         slurm=slurm,
         kubernetes=control.kubernetes(context, node_sets, chosen),
-        login=_login(blueprint.access),
+        login=_login(blueprint.access, context.target),
         maintenance=tuple(spec.Window(one.weekday, one.start, one.hours, one.week) for one in blueprint.maintenance),
         monitoring=_monitoring(blueprint.monitoring),
         acceptance=blueprint.acceptance.gate,
@@ -180,12 +180,13 @@ def _at(group: spec.HostGroup | None, first_address: str) -> spec.HostGroup | No
     return dataclasses.replace(group, first_address=first_address) if group else None
 
 
-def _login(access: language.Access) -> spec.Login:
-    directory = access.ldap
+def _login(access: language.Access, target: catalog.Target) -> spec.Login:
+    directory, tunnel = access.ldap, access.tunnel and bool(target.tunnel)
     return spec.Login(
-        load_balancer=access.load_balancer,
+        load_balancer=access.load_balancer and not tunnel,
         allowed_cidrs=access.allowed_cidrs,
         ldap_uri=directory.uri if directory else None,
         ldap_base=directory.base if directory else None,
         rest_api=access.rest_api,
+        tunnel=tunnel,
     )

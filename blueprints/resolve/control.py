@@ -95,11 +95,12 @@ def services(context: Context, cluster: spec.ClusterSpec, network: spec.Network)
         return ()
     managed, access = context.target.managed, context.blueprint.access
     has_nat = network.egress == "nat" and network.existing is None
-    has_balancer = access.load_balancer and access.login_nodes > 0
+    has_tunnel = access.tunnel and bool(context.target.tunnel)
+    has_balancer = access.load_balancer and access.login_nodes > 0 and not has_tunnel
     public_subnets = context.target.networks.public_subnets if context.target.networks else 0
     # Private networks need no public address, and clusterwright creates no public subnets in an existing network.
     is_public = any(not addresses.is_private(ipaddress.IPv4Network(cidr)) for cidr in access.allowed_cidrs) and not (public_subnets and network.existing)
-    public_addresses = has_nat + is_public * (max(1, public_subnets) if has_balancer else access.login_nodes)
+    public_addresses = has_nat + (is_public and not has_tunnel) * (max(1, public_subnets) if has_balancer else access.login_nodes)
     slurm, kubernetes = cluster.slurm, cluster.kubernetes
     has_managed_database = slurm is not None and slurm.database.placement == "managed"
     found = [

@@ -22,6 +22,7 @@ LEFT_OUT = frozenset(
         "rolling",
         "site",
         "state_on",
+        "tunnel",
         *("collectives", "bad_log_lines", "direct", "environment_script", "daemon", "daemon_arguments", "note"),
     }
 )

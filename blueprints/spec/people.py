@@ -44,3 +44,5 @@ class Login:
     ldap_base: Annotated[str | None, cost.in_place("hosts ask the other directory")] = None
     rest_api: Annotated[bool, cost.in_place("slurmctld and slurmdbd restart with the key of tokens; jobs run on")] = False
     """Slurm's REST API answers at the address of the login nodes."""
+    tunnel: Annotated[bool, cost.in_place("the way to log in changes, and the load balancer comes or goes")] = False
+    """People and `up` reach the first login node through the cloud's own tunnel."""

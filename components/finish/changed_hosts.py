@@ -28,7 +28,7 @@ def look(hosts: Sequence[FinishedHost], view: Mapping[str, Any], *, private_key:
     """
     control = (view.get("slurm") or {}).get("control") or {}
     programs = {
-        KnownHost(host.name, "", "", host.address, host.incarnation, host.host_key, host.jump, host.jump_key, host.port): payload.text(
+        KnownHost(host.name, "", "", host.address, host.incarnation, host.host_key, host.jump, host.jump_key, host.port, host.jump_command): payload.text(
             {"mounts": [], "homes": {}, "scheduler_s": ANSWERS_WITHIN_S if _is_controller(host.name, control) else 0} | SHALLOW
         )
         for host in hosts

@@ -1,6 +1,7 @@
 """Ansible's inventory, from what the targets say of their hosts. Pure."""
 
 import dataclasses
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -24,6 +25,8 @@ class FinishedHost:
     """The host that it is reached through; empty: it is reached directly."""
     jump_key: str = ""
     """Public SSH key that the jump host answers with."""
+    jump_command: str = ""
+    """What carries the connection to the jump host (ssh_config(5), ProxyCommand); empty: the network."""
     interfaces: tuple[dict[str, Any], ...] | None = None
     """Network interfaces that finishing sets up (`blueprints.spec.SiteInterface`); None: the target has set up all. An empty tuple takes back what was set up earlier."""
     port: int = ssh_places.SSH_PORT
@@ -33,7 +36,7 @@ class FinishedHost:
 # The way through another host: with this run's own key and known hosts, which `supervise` gives to Ansible in these variables.
 _THROUGH = (
     """-o ProxyCommand="ssh {{ lookup('ansible.builtin.env', 'ANSIBLE_SSH_ARGS') }} """
-    """-i {{ lookup('ansible.builtin.env', 'ANSIBLE_PRIVATE_KEY_FILE') }} -W [%h]:%p root@JUMP\""""
+    """-i {{ lookup('ansible.builtin.env', 'ANSIBLE_PRIVATE_KEY_FILE') }} CARRIED-W [%h]:%p root@JUMP\""""
 )
 
 
@@ -56,7 +59,8 @@ def known_hosts(hosts: Iterable[FinishedHost]) -> tuple[str, ...]:
 
 
 def _variables(host: FinishedHost, group: str) -> dict[str, Any]:
-    through = {"ansible_ssh_common_args": _THROUGH.replace("JUMP", host.jump)} if host.jump else {}
+    carried = f"-o {shlex.quote(f'ProxyCommand={host.jump_command}')} " if host.jump_command else ""
+    through = {"ansible_ssh_common_args": _THROUGH.replace("JUMP", host.jump).replace("CARRIED", carried)} if host.jump else {}
     own: dict[str, Any] = {} if host.interfaces is None else {"interfaces": [*host.interfaces]}
     if host.port != ssh_places.SSH_PORT:
         own["ansible_port"] = host.port

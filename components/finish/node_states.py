@@ -8,7 +8,7 @@ from typing import Any
 
 from blueprints import hostlist, ssh_places
 
-from .. import errors, memory_folders
+from .. import errors, memory_folders, ssh_jump
 from .inventory import FinishedHost, known_hosts
 
 QUESTION = ("sinfo", "--noheader", "--format=%T|%u|%H|%N|%E")
@@ -91,7 +91,7 @@ def ask(hosts: Sequence[FinishedHost], *, private_key: str) -> tuple[State, ...]
         own = ["-i", str(folder / "key"), "-o", f"UserKnownHostsFile={folder / 'known_hosts'}", "-o", "IdentitiesOnly=yes"]
         own += ["-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", f"ConnectTimeout={CONNECT_WITHIN_S}"]
         for host in hosts:
-            through = ["-o", f"ProxyCommand={shlex.join(['ssh', *own, '-W', '[%h]:%p', f'root@{host.jump}'])}"] if host.jump else []
+            through = ssh_jump.through(own, host.jump, host.jump_command)
             try:
                 return parse(run(["ssh", *own, *through, *ssh_places.port_option(host.port), f"root@{host.address}", shlex.join(QUESTION)]))
             except errors.SchedulerUnanswered as silence:

@@ -11,6 +11,7 @@ from blueprints import spec
 from .. import contract
 from ..provider.resource import OwnResource
 from ..resource_options import beneath
+from . import tunnel
 from .hosts import HostsArgs, Instances
 from .names import Names
 from .network import Network
@@ -135,6 +136,8 @@ class LoginNodes:
     """Hostname → address in the cluster's network."""
     jump: pulumi.Output[str]
     """Jump host through which finishing reaches other hosts; empty: none."""
+    jump_command: pulumi.Output[str]
+    """What carries the connection to the jump host; empty: the network."""
     reached_by: list[pulumi.CustomResource]
     """Resources that must exist before anybody reaches the login nodes."""
 
@@ -152,13 +155,17 @@ class LoginNodes:
             needs=args.needs,
         )
         made = Instances("access", hosts, opts=opts)
-        self.reached_by, self.jump = [], pulumi.Output.from_input("")
+        self.reached_by, self.jump, self.jump_command = [], pulumi.Output.from_input(""), pulumi.Output.from_input("")
         front = made.addresses[0] if args.group.count else self.jump
         if args.has_balancer:
             balancer = BalancerArgs(args.names, args.region, args.zone, args.project, args.network, instances=made.instances, is_public=is_public(args.login))
             built = Balancer("balancer", balancer, opts=opts)
             self.reached_by = built.ready
             front = self.jump = built.address
+        if args.login.tunnel and args.group.count:
+            front = self.jump = made.instances[0].name
+            self.jump_command = tunnel.command(front, zone=args.zone, project=args.project)
         self.addresses = dict(zip(args.group.hostnames, made.addresses, strict=True))
-        self.described = made.described(jump=self.jump, after=self.reached_by)
-        self.endpoint = contract.Endpoint(address=front, port=int(SSH), host_key=pulumi.Output.from_input(args.host_key))
+        self.described = made.described(jump=self.jump, jump_command=self.jump_command, after=self.reached_by)
+        carried = self.jump_command if args.login.tunnel else None
+        self.endpoint = contract.Endpoint(address=front, port=int(SSH), host_key=pulumi.Output.from_input(args.host_key), command=carried)

@@ -55,19 +55,23 @@ class Instances(pulumi.ComponentResource):
         self.addresses = [one.network_interfaces.apply(lambda found: str(found[0].network_ip)) for one in self.instances]
         self.register_outputs({})
 
-    def described(self, *, jump: pulumi.Input[str], after: Sequence[pulumi.CustomResource]) -> contract.Hosts:
+    def described(self, *, jump: pulumi.Input[str], jump_command: pulumi.Input[str], after: Sequence[pulumi.CustomResource]) -> contract.Hosts:
         """Describe the hosts for finishing.
 
         Args:
             jump: the host that they are reached through; empty: they are reached directly.
+            jump_command: what carries the connection to it; empty: the network.
             after: resources that must exist before the hosts are reached.
         """
         args = self._args
-        hosts = [self._describe(number, jump=jump, after=[one.id for one in after]) for number in range(args.group.count)]
+        known = [one.id for one in after]
+        hosts = [self._describe(number, jump=jump, jump_command=jump_command, after=known) for number in range(args.group.count)]
         boots = {args.group.hostname(number): instance.instance_id for number, instance in enumerate(self.instances)}
         return contract.Hosts(group=args.group, described=pulumi.Output.all(*hosts), boots=pulumi.Output.all(**boots), resource=self)
 
-    def _describe(self, number: int, *, jump: pulumi.Input[str], after: Sequence[pulumi.Output[str]]) -> pulumi.Output[dict[str, Any]]:
+    def _describe(
+        self, number: int, *, jump: pulumi.Input[str], jump_command: pulumi.Input[str], after: Sequence[pulumi.Output[str]]
+    ) -> pulumi.Output[dict[str, Any]]:
         args = self._args
         known: pulumi.Output[dict[str, Any]] = pulumi.Output.all(
             address=self.addresses[number],
@@ -75,6 +79,7 @@ class Instances(pulumi.ComponentResource):
             host_key=args.host_key,
             jump=jump,
             jump_key=args.jump_key,
+            jump_command=jump_command,
             after=list(after),
         )
         return known.apply(lambda values: _described(args.group.hostname(number), values))
@@ -127,4 +132,5 @@ def metadata(user_data: pulumi.Input[str]) -> Mapping[str, pulumi.Input[str]]:
 def _described(name: str, known: dict[str, Any]) -> dict[str, Any]:
     described = {key: known[key] for key in ("address", "incarnation", "host_key")}
     through = {"jump": known["jump"], "jump_key": known["jump_key"]} if known["jump"] else {}
-    return {"name": name, **described, **through}
+    carried = {"jump_command": known["jump_command"]} if known["jump_command"] else {}
+    return {"name": name, **described, **through, **carried}

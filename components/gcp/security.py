@@ -10,6 +10,7 @@ from pulumi_gcp import compute
 from blueprints import addresses, spec
 
 from ..resource_options import beneath
+from . import tunnel
 from .names import Names
 from .network import Network
 
@@ -44,6 +45,8 @@ class Firewall(pulumi.ComponentResource):
             self._between(fabric, network, [args.accounts["compute"]], what=f"Nodes reach each other over {fabric}")
         if args.login.allowed_cidrs:
             self._ssh("login", own, login, ranges=args.login.allowed_cidrs, what="SSH to login nodes")
+        if args.login.tunnel:
+            self._ssh("tunnel", own, login, ranges=[tunnel.RANGE], what="SSH to login nodes through Identity-Aware Proxy")
         if args.has_balancer:
             self._ssh("checks", own, login, ranges=CHECKS, what="Health checks of login nodes")
         self.register_outputs({})

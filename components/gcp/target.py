@@ -9,7 +9,7 @@ from blueprints.spec import ClusterSpec, HostGroup
 
 from .. import contract, host_folders
 from ..provider.resource import OwnResource
-from . import file_systems, machines, pair, storage, zones
+from . import file_systems, machines, pair, storage, tunnel, zones
 from .control import CLUSTER_GIB, Addresses, AddressesArgs
 from .file_systems import FileSystems
 from .identity import Accounts, AccountsArgs
@@ -137,6 +137,8 @@ def _require_what_is_built(cluster: ClusterSpec) -> HostGroup:
             "  why: only the owner of the network knows which addresses are free; this version creates its own subnets\n"
             "  do:  write a range as `targets.gcp.network.cidr`, without `subnets`"
         )
+    if cluster.login.tunnel:
+        tunnel.require_cli()
     group = cluster.slurm.control if cluster.slurm else None
     if group is None:
         raise pulumi.RunError("this version provisions Slurm with its own controllers on Google Cloud\n  do:  remove `control.managed`")

@@ -50,8 +50,8 @@ def look(stack_name: str, known: Known) -> Listing:
 def listing(running: RunningNodes, known: Known) -> Listing:
     """Give the running nodes as hosts that can be inspected, through the same host as the controllers. Pure."""
     through = next((host for host in known.hosts if host.role == "control"), None)
-    jump, jump_key = (through.jump, through.jump_key) if through else ("", "")
-    hosts = tuple(KnownHost(one.name, one.node_set, "compute", one.address, one.id, one.host_key, jump, jump_key) for one in running.nodes)
+    way = {name: getattr(through, name) for name in ("jump", "jump_key", "jump_command")} if through else {}
+    hosts = tuple(KnownHost(one.name, one.node_set, "compute", one.address, one.id, one.host_key, **way) for one in running.nodes)
     launched = {one.id: one.launched.timestamp() for one in running.nodes}
     return Listing(hosts, launched, running.skipped, running.reason, running.failure, boot_s=max(running.boot_s, YOUNG_S))
 

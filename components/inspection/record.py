@@ -94,7 +94,7 @@ def _hosts(cluster: spec.ClusterSpec, inventory: Mapping[str, Any], made: Mappin
     for group, hosts in inventory.items():
         for of_inventory in hosts:
             host = {**of_inventory, **made.get((group, of_inventory["name"]), {})}
-            way = {name: host[name] for name in ("jump", "jump_key", "port") if host.get(name)}
+            way = {name: host[name] for name in ("jump", "jump_key", "jump_command", "port") if host.get(name)}
             yield KnownHost(host["name"], group, roles.get(group, "compute"), host["address"], host["incarnation"], host["host_key"], **way)
 
 

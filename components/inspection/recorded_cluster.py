@@ -25,11 +25,13 @@ class KnownHost:
     jump_key: str = ""
     port: int = ssh_places.SSH_PORT
     """Of its SSH server."""
+    jump_command: str = ""
+    """What carries the connection to the jump host (ssh_config(5), ProxyCommand); empty: the network."""
 
     @property
     def as_finished(self) -> FinishedHost:
         """Give the host as finishing sees it."""
-        return FinishedHost(self.name, self.address, self.incarnation, self.host_key, self.jump, self.jump_key, port=self.port)
+        return FinishedHost(self.name, self.address, self.incarnation, self.host_key, self.jump, self.jump_key, self.jump_command, port=self.port)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from blueprints import ssh_places
 
+from .. import ssh_jump
 from .recorded_cluster import KnownHost
 
 AT_ONCE = 32
@@ -92,7 +93,7 @@ def options(key: str, hosts: str) -> tuple[str, ...]:
 
 def command(host: KnownHost, chosen: Sequence[str]) -> tuple[str, ...]:
     """Give the command that runs the program on a host."""
-    way = ("-o", f"ProxyCommand=ssh {' '.join(chosen)} -W [%h]:%p root@{host.jump}") if host.jump else ()
+    way = ssh_jump.through(chosen, host.jump, host.jump_command)
     return ("ssh", "-T", *chosen, *way, *ssh_places.port_option(host.port), f"root@{host.address}", f"exec {INTERPRETER} -IS -")
 
 

@@ -43,7 +43,16 @@ def command(stack: str, outputs: Mapping[str, Any], user: str) -> list[str]:
     folder, login = private_folder(stack), outputs["login"]
     key = folder / f"{user}.key"
     identity = ["-i", str(key)] if key.exists() else []
-    return ["ssh", *identity, "-o", f"UserKnownHostsFile={folder / 'known_hosts'}", *ssh_places.port_option(login["port"]), f"{user}@{login['address']}"]
+    carried = ["-o", f"ProxyCommand={login['command']}"] if login.get("command") else []
+    return [
+        "ssh",
+        *identity,
+        "-o",
+        f"UserKnownHostsFile={folder / 'known_hosts'}",
+        *carried,
+        *ssh_places.port_option(login["port"]),
+        f"{user}@{login['address']}",
+    ]
 
 
 def shown(argv: list[str], *, relative_to: Path) -> str:

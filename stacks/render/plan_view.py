@@ -255,7 +255,15 @@ def _access(cluster: ClusterSpec) -> str:
     nodes = f"{cluster.access.count} login node{'' if cluster.access.count == 1 else 's'}"
     address = f" at {cluster.network.balancer_address}" if cluster.network.balancer_address else ""
     front = f" behind a load balancer{address}" if cluster.login.load_balancer else ""
-    allowed = f"from {formatting.named(cluster.login.allowed_cidrs)}" if cluster.login.allowed_cidrs else "from the cluster's own network only"
+    if cluster.login.tunnel:
+        front = f" through {catalog.target(cluster.target).tunnel}"
+    allowed = (
+        f"from {formatting.named(cluster.login.allowed_cidrs)}"
+        if cluster.login.allowed_cidrs
+        else "by the rights of who connects"
+        if cluster.login.tunnel
+        else "from the cluster's own network only"
+    )
     directory = f"; users of {cluster.login.ldap_uri} too" if cluster.login.ldap_uri else ""
     return f"{nodes}{front}, {allowed}{directory}"
 

@@ -54,7 +54,7 @@ class SlurmHosts:
         rows = [Row(one, templates[one.hosts.name], groups.get(one.hosts.name)) for one in node_sets]
         fleet = table(shared.cluster, rows, stack=shared.stack, names=shared.names, project=shared.accounts.project, zone=shared.zone) if rows else None
         return contract.SlurmSite(
-            control=controller.described(jump=login.jump, after=login.reached_by),
+            control=controller.described(jump=login.jump, jump_command=login.jump_command, after=login.reached_by),
             login=login.described,
             pools=tuple(_pool(one, templates[one.hosts.name]) for one in node_sets),
             endpoint=login.endpoint,

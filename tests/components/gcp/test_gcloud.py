@@ -1,6 +1,6 @@
 """Commands of the Google Cloud CLI that pages and documents name: each is one that the CLI's reference has, with its own flags and as many names as it wants.
 
-Source: docs.cloud.google.com/sdk/gcloud/reference, page of each command, as of 2026-11. Nobody ran them here.
+Source: docs.cloud.google.com/sdk/gcloud/reference, page of each command, as of 2026-11; `--listen-on-stdin` is what `gcloud compute ssh --tunnel-through-iap --dry-run` prints. Nobody ran them here.
 """
 
 import re
@@ -18,7 +18,7 @@ COMMANDS: dict[str, tuple[int, set[str], set[str]]] = {
     "compute addresses delete": (1, {"--global", "--region"}, {"--global"}),
     "compute disks delete": (1, {"--zone", "--region"}, {"--zone"}),
     "compute networks delete": (1, set(), set()),
-    "compute start-iap-tunnel": (2, {"--local-host-port", "--zone", "--listen-on-stdin"}, {"--zone"}),
+    "compute start-iap-tunnel": (2, {"--local-host-port", "--zone", "--listen-on-stdin", "--verbosity"}, {"--zone"}),
     "filestore instances delete": (1, {"--location", "--zone", "--region", "--force", "--async"}, {"--location"}),
     "kms keys add-iam-policy-binding": (1, {"--keyring", "--location", "--member", "--role", "--condition"}, {"--keyring", "--location", "--member", "--role"}),
     "lustre instances delete": (1, {"--location", "--async"}, {"--location"}),

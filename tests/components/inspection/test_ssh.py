@@ -63,7 +63,7 @@ def test_each_host_gets_its_own_program_by_a_verified_connection(stand_in: Stand
     assert not any("marker" in word for word in first["argv"]), "the key is no argument"
     assert "PULUMI_CONFIG_PASSPHRASE" not in first["environment"]
     [way] = (word for word in second["argv"] if word.startswith("ProxyCommand="))
-    assert way.endswith("-W [%h]:%p root@192.0.2.9")
+    assert way.endswith("-W '[%h]:%p' root@192.0.2.9")
     assert "StrictHostKeyChecking=yes" in way
     assert not any(word.startswith("ProxyCommand=") for word in first["argv"])
 
