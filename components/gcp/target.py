@@ -125,18 +125,6 @@ def _require_what_is_built(cluster: ClusterSpec) -> HostGroup:
     Raises:
         pulumi.RunError: with what to write instead.
     """
-    if cluster.network.egress == "none":
-        raise pulumi.RunError(
-            "an image can't be built in a network without a way out\n"
-            "  why: the software profile's packages come from the Internet\n"
-            "  do:  write `network: {egress: nat}`; hosts stay unreachable from outside"
-        )
-    if cluster.network.existing is not None and not cluster.network.cidr:
-        raise pulumi.RunError(
-            f"the blueprint names no free range of {cluster.network.existing}\n"
-            "  why: only the owner of the network knows which addresses are free; this version creates its own subnets\n"
-            "  do:  write a range as `targets.gcp.network.cidr`, without `subnets`"
-        )
     if cluster.login.tunnel:
         tunnel.require_cli()
     group = cluster.slurm.control if cluster.slurm else None

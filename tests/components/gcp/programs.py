@@ -116,6 +116,7 @@ def program(blueprint: str, *, preview: bool = False, account: Account | None = 
         site = SlurmHosts().provision(hand_made.slurm(cluster), foundation=foundation, keys=of_hosts)
         pulumi.export("fleet", site.fleet)
         pulumi.export("addresses", site.addresses)
+        assert site.control is not None
         pulumi.export("hosts", [site.control.described, site.login.described])
         pulumi.export("database", site.database)
         pulumi.export("authority", site.database_authority)

@@ -7,6 +7,8 @@ from typing import Any
 import pulumi
 import pytest
 
+from blueprints import finding
+from blueprints.codes import Code
 from components.gcp import network, rest
 from components.gcp.account import read
 from components.gcp.account.session import Session
@@ -45,8 +47,9 @@ def test_a_network_of_another_project_is_refused() -> None:
 
 
 def test_the_free_range_has_to_be_named() -> None:
-    with pytest.raises(pulumi.RunError, match=r"names no free range of ours[\s\S]*network\.cidr"):
+    with pytest.raises(finding.Invalid) as found:
         programs.program("starter", network__existing="ours")
+    assert [one.code for one in found.value.findings if one.level is finding.Level.ERROR] == [Code.SUBNETS_UNNAMED]
 
 
 @pytest.fixture

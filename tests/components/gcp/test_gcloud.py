@@ -15,9 +15,11 @@ EVERYWHERE = {"--project"}
 COMMANDS: dict[str, tuple[int, set[str], set[str]]] = {
     # command → the fewest names after it, its flags, those without which it asks or fails
     "auth application-default login": (0, set(), set()),
+    "auth login": (0, set(), set()),
     "compute addresses delete": (1, {"--global", "--region"}, {"--global"}),
     "compute disks delete": (1, {"--zone", "--region"}, {"--zone"}),
     "compute networks delete": (1, set(), set()),
+    "compute ssh": (0, {"--tunnel-through-iap", "--dry-run", "--zone"}, set()),
     "compute start-iap-tunnel": (2, {"--local-host-port", "--zone", "--listen-on-stdin", "--verbosity"}, {"--zone"}),
     "filestore instances delete": (1, {"--location", "--zone", "--region", "--force", "--async"}, {"--location"}),
     "kms keys add-iam-policy-binding": (1, {"--keyring", "--location", "--member", "--role", "--condition"}, {"--keyring", "--location", "--member", "--role"}),
@@ -35,7 +37,7 @@ PLACES = (
     "docs/google-cloud.md",
     "README.md",
     "blueprints/catalog/targets.yaml",
-    *(f"components/gcp/{name}" for name in ("machine_image.py", "account/session.py")),
+    *(f"components/gcp/{name}" for name in ("machine_image.py", "tunnel.py", "account/session.py")),
 )
 
 
@@ -64,7 +66,7 @@ def test_a_command_is_one_of_the_reference(command: str) -> None:
 
 
 def _takes_value(word: str) -> bool:
-    return word.startswith("-") and "=" not in word and word not in ("--global", "--recursive", "--listen-on-stdin", "-r")
+    return word.startswith("-") and "=" not in word and word not in ("--global", "--recursive", "--listen-on-stdin", "-r", "--tunnel-through-iap", "--dry-run")
 
 
 def test_commands_are_found_in_every_place_that_names_them() -> None:
