@@ -294,6 +294,7 @@ class Code(FindingCode):
     BUCKET_MISSING = "CW813", ERROR, "a bucket that doesn't exist", "create the bucket, or name one that exists"
     API_OFF = "CW814", ERROR, "an API of the cloud that the account has not enabled", "enable the API in the account, as the page says"
     STORAGE_ELSEWHERE = "CW816", ERROR, "a zone without the service of a file system", "choose a zone that the page names"
+    TUNNEL_FORBIDDEN = "CW817", ERROR, "credentials that the cloud's tunnel to the login nodes lets in nowhere", "grant the role that the page names"
     FABRIC_ELSEWHERE = "CW815", ERROR, "a zone without the kind of network that the machines' fabric needs", "choose a zone that the page names"
 
     # Live checks of hosts that exist already (`check --live`).

@@ -55,6 +55,17 @@ class Networks:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Tunnel:
+    """A service of the cloud that carries SSH to hosts without a public address."""
+
+    service: str
+    permission: str
+    """What whoever connects must be allowed."""
+    role: str
+    """The role that has this permission."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a target refuses a key, and what to write instead."""
 
@@ -137,8 +148,8 @@ class Target:
     """What needs them (`cluster`: every cluster; a kind of storage; `database`: a managed one) → APIs that an account has to enable; empty: all are enabled."""
     pair_storage: str
     """The class of storage on which two controllers of Slurm keep what they share, each file system in its smallest size; empty: nothing is sold for it."""
-    tunnel: str
-    """The cloud's service that carries SSH to hosts without a public address; empty: it has none."""
+    tunnel: Tunnel | None
+    """What carries SSH to hosts without a public address; None: the cloud has nothing."""
     enable_apis: str
     """The command that enables APIs, with `{apis}` and `{account}`."""
     read_access: str
@@ -234,7 +245,7 @@ def target(name: str) -> Target:
         "tags_max": entry.get("tags_max"),
         "apis": {user: tuple(names) for user, names in entry.get("apis", {}).items()},
         "pair_storage": entry.get("pair_storage", ""),
-        "tunnel": entry.get("tunnel", ""),
+        "tunnel": Tunnel(**entry["tunnel"]) if "tunnel" in entry else None,
         "enable_apis": entry.get("enable_apis", ""),
         "read_access": entry.get("read_access", ""),
     }

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from .. import catalog, document, finding, spec
 from ..codes import Code
-from . import apis, availability, existing_resources, network, quotas, reservations
+from . import apis, availability, existing_resources, network, permissions, quotas, reservations
 from .account import Answers, Questions, questions
 
 __all__ = ["Answers", "Questions", "check", "questions"]
 
-_CHECKS = (apis.check, availability.check, reservations.check, network.check, quotas.check, existing_resources.check)
+_CHECKS = (apis.check, availability.check, reservations.check, network.check, quotas.check, existing_resources.check, permissions.check)
 
 
 def check(cluster: spec.ClusterSpec, source: document.Document, answers: Answers) -> tuple[finding.Finding, ...]:

@@ -33,6 +33,8 @@ class Questions:
     """The kind of network that the fabric needs; empty: any network does."""
     zonal_storage: tuple[str, ...] = ()
     """Classes of storage whose service is in some zones alone."""
+    permissions: tuple[str, ...] = ()
+    """What the credentials must be allowed beside what creates the cluster."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -175,6 +177,8 @@ class Answers:
     """Zones with the kind of network that the fabric needs."""
     storage_zones: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
     """Class of storage → zones of the region in which its service is."""
+    permissions: Mapping[str, bool] = dataclasses.field(default_factory=dict)
+    """Whether the credentials have a permission."""
     unanswered: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Question → why it has no answer; ignore the field of such a question."""
 
@@ -205,6 +209,7 @@ def questions(cluster: spec.ClusterSpec, *, stack: str) -> Questions:
         apis=_apis(cluster),
         profile=profile(cluster),
         zonal_storage=tuple(sorted(zonal_storage(cluster))),
+        permissions=(known_tunnel.permission,) if cluster.login.tunnel and (known_tunnel := catalog.target(cluster.target).tunnel) else (),
     )
 
 

@@ -181,7 +181,7 @@ def _at(group: spec.HostGroup | None, first_address: str) -> spec.HostGroup | No
 
 
 def _login(access: language.Access, target: catalog.Target) -> spec.Login:
-    directory, tunnel = access.ldap, access.tunnel and bool(target.tunnel)
+    directory, tunnel = access.ldap, access.tunnel and target.tunnel is not None
     return spec.Login(
         load_balancer=access.load_balancer and not tunnel,
         allowed_cidrs=access.allowed_cidrs,

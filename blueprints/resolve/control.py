@@ -95,7 +95,7 @@ def services(context: Context, cluster: spec.ClusterSpec, network: spec.Network)
         return ()
     managed, access = context.target.managed, context.blueprint.access
     has_nat = network.egress == "nat" and network.existing is None
-    has_tunnel = access.tunnel and bool(context.target.tunnel)
+    has_tunnel = access.tunnel and context.target.tunnel is not None
     has_balancer = access.load_balancer and access.login_nodes > 0 and not has_tunnel
     public_subnets = context.target.networks.public_subnets if context.target.networks else 0
     # Private networks need no public address, and clusterwright creates no public subnets in an existing network.

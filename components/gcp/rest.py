@@ -85,6 +85,10 @@ class Compute:
             if not token:
                 return
 
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask a question that has a body; it changes nothing."""
+        return self._call("POST", path, None, body)
+
     def start(self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None) -> str:
         """Begin a change; give the path of its operation. The change happens once, also where an answer is lost and the request is sent again (compute.v1, `requestId`)."""
         answer = self._call(method, path, {**(query or {}), "requestId": str(uuid.uuid4())}, body)

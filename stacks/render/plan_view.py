@@ -255,8 +255,8 @@ def _access(cluster: ClusterSpec) -> str:
     nodes = f"{cluster.access.count} login node{'' if cluster.access.count == 1 else 's'}"
     address = f" at {cluster.network.balancer_address}" if cluster.network.balancer_address else ""
     front = f" behind a load balancer{address}" if cluster.login.load_balancer else ""
-    if cluster.login.tunnel:
-        front = f" through {catalog.target(cluster.target).tunnel}"
+    if cluster.login.tunnel and (tunnel := catalog.target(cluster.target).tunnel):
+        front = f" through {tunnel.service}"
     allowed = (
         f"from {formatting.named(cluster.login.allowed_cidrs)}"
         if cluster.login.allowed_cidrs

@@ -258,7 +258,7 @@ def test_what_is_asked_follows_from_the_cluster() -> None:
     )
 
 
-OF_ONE_CLOUD = {Code.FABRIC_ELSEWHERE, Code.STORAGE_ELSEWHERE}
+OF_ONE_CLOUD = {Code.FABRIC_ELSEWHERE, Code.STORAGE_ELSEWHERE, Code.TUNNEL_FORBIDDEN}
 """tests/components/gcp/test_account.py has their cases: no network of AWS belongs to a zone, and no service of storage is in some zones alone."""
 
 

@@ -64,6 +64,7 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
         fabric_zones=asker.answer("fabric networks", frozenset[str](), lambda: read.zones_with(session, asked.profile) if asked.profile else frozenset[str]()),
         storage_zones=asker.answer("storage zones", none, lambda: _each(_served(asked, apis), lambda one: read.storage_zones(session, one))),
         keys=asker.answer("keys", none, lambda: _each(asked.keys, lambda one: read.key(session, one))),
+        permissions=asker.answer("permissions", none, lambda: _each(asked.permissions, session.may)),
         unanswered=asker.unanswered,
     )
 

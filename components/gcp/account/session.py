@@ -9,6 +9,7 @@ from .. import credentials, rest
 SERVICES = {
     "compute": rest.VERSION,
     "cloudkms": "v1/",
+    "cloudresourcemanager": "v1/",
     "file": "v1/",
     "lustre": "v1/",
     "serviceusage": "v1/",
@@ -118,6 +119,19 @@ class Session:
             return self._buckets.find(f"b/{name}")
         except errors.TargetUnanswered as error:
             raise translated(error) or error from error
+
+    def may(self, permission: str) -> bool:
+        """Say whether the credentials have a permission on the project.
+
+        Raises:
+            AccountUnavailable, rest.Failed: as `get`.
+        """
+        try:
+            asked = rest.Compute("", send=self._sender("cloudresourcemanager"))
+            found = asked.post(f"projects/{self.project}:testIamPermissions", {"permissions": [permission]})
+        except errors.TargetUnanswered as error:
+            raise translated(error) or error from error
+        return permission in found.get("permissions", ())
 
     def _service(self, service: str, project: str) -> rest.Compute:
         chosen = (service, project or self.project)

@@ -1,6 +1,7 @@
 """`access.tunnel`: login nodes without a public address, which people and `up` reach through Identity-Aware Proxy."""
 
 import functools
+import json
 import os
 import shlex
 import subprocess
@@ -14,13 +15,14 @@ from blueprints import load
 from blueprints.spec import ClusterSpec
 from components import ssh_jump
 from components.finish import inventory
-from components.gcp import tunnel
+from components.gcp import rest, tunnel
 from components.inspection import ssh
 from components.inspection.recorded_cluster import KnownHost
+from stacks.cli import main
 from tests.components.gcp import programs
 from tests.components.gcp.standing import Standing
 from tests.components.registered import Program
-from tests.simcloud.google.client import SimulatedCloud
+from tests.simcloud.google.client import PROJECT, SimulatedCloud
 
 CARRIED = "gcloud compute start-iap-tunnel starter-test-login-0 22 --listen-on-stdin --verbosity=warning --zone us-central1-b --project our-project"
 
@@ -82,6 +84,32 @@ def test_every_way_to_a_host_carries_its_jump_through_the_proxy(tmp_path: Path, 
     assert f"proxycommand {CARRIED}" in said.splitlines(), "ssh reads it as it is written"
     shown = subprocess.run(["sh", "-c", CARRIED], capture_output=True, text=True, check=True).stdout.splitlines()
     assert shown[:4] == ["compute", "start-iap-tunnel", "starter-test-login-0", "22"]
+
+
+@pytest.mark.parametrize("roles", [["roles/viewer"], ["roles/viewer", tunnel.ROLE]])
+def test_who_may_not_use_the_proxy_is_told_before_anything_is_created(
+    cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], roles: list[str]
+) -> None:
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv(rest.TOKEN_VARIABLE, _token(cloud, roles))
+    file = tmp_path / "mine.yaml"
+    file.write_text("name: tiny\naccess:\n  tunnel: true\npools: {batch: {machine: n2-standard-8, nodes: 1, image: ours}}\nnetwork: {region: us-central1}\n")
+    main.main(["check", str(file), "--target", "gcp", "--live", "--json"])
+    found = [(one["where"]["path"], one["remedy"]) for one in json.loads(capsys.readouterr().out)["findings"] if one["code"] == "CW817"]
+    assert [path for path, _ in found] == ([] if tunnel.ROLE in roles else ["access.tunnel"])
+    assert all(tunnel.ROLE in remedy for _, remedy in found)
+
+
+def _token(cloud: SimulatedCloud, roles: list[str]) -> str:
+    """Give a token of an account with these roles on the project."""
+    path = f"/v1/projects/{PROJECT}"
+    cloud.request("iam.googleapis.com", "POST", f"{path}/serviceAccounts", body={"accountId": "somebody", "serviceAccount": {}})
+    email = f"somebody@{PROJECT}.iam.gserviceaccount.com"
+    policy = {"bindings": [{"role": role, "members": [f"serviceAccount:{email}"]} for role in roles]}
+    answer = cloud.request("cloudresourcemanager.googleapis.com", "POST", f"{path}:setIamPolicy", body={"policy": policy})
+    assert answer.status == 200, answer.body
+    return cloud.token_of(email)
 
 
 def test_without_the_cli_one_page_says_what_to_install(cli: Path, monkeypatch: pytest.MonkeyPatch) -> None:
