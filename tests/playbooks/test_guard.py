@@ -38,7 +38,7 @@ def fabrics(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     """The catalogue's file, as the role puts it beside the program."""
     path = tmp_path_factory.mktemp("guard") / "fabric-devices.json"
     path.write_text(json.dumps(yaml.safe_load(DEVICES.read_text())))
-    monkeypatch.setattr(guard, "FABRICS", str(path))
+    monkeypatch.setattr(guard.node_looks, "FABRICS", str(path))
     return path
 
 
@@ -72,10 +72,19 @@ def record(folder: Path, **changed: Any) -> str:
     return str(path)
 
 
+def patches(places: Mapping[str, str], folder: Path) -> str:
+    """Write lines that let the guard find its files in a folder, for a program that has imported it."""
+    rows = {name: ("guard.node_looks" if hasattr(guard.node_looks, name) else "guard", str(folder / path)) for name, path in places.items()}
+    assert all(hasattr(guard.node_looks, name) or hasattr(guard, name) for name in rows)
+    return "".join(f"{module}.{name} = {path!r}\n" for name, (module, path) in rows.items())
+
+
 def looked(folder: Path, has: Mapping[str, int], **changed: Any) -> str:
     (folder / "mountinfo").write_text(MOUNTINFO)
     root = machine(folder / "root", **has)
-    said: str = guard.joined(guard.look(record(folder, **changed), root, devices_s=0, mounts_s=0, mountinfo=str(folder / "mountinfo")), root)
+    said: str = guard.node_looks.joined(
+        guard.node_looks.look(record(folder, **changed), root, devices_s=0, mounts_s=0, mountinfo=str(folder / "mountinfo")), root
+    )
     return said.replace(f" (hardware below {root})", "")
 
 
@@ -112,8 +121,8 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, has: dict[str, int]
 
 
 def test_mig_instances_are_counted_and_another_layout_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "MIG", str(templates.PLAYBOOKS / "roles/mig/files/mig.py"))
-    monkeypatch.setattr(guard, "EXPECTED", str(tmp_path / "expected.json"))
+    monkeypatch.setattr(guard.node_looks, "MIG", str(templates.PLAYBOOKS / "roles/mig/files/mig.py"))
+    monkeypatch.setattr(guard.node_looks, "EXPECTED", str(tmp_path / "expected.json"))
     whole, divided = ({"gpus": {"count": 8, "simulated": False, **mig}, "efa": 0, "mounts": []} for mig in ({}, {"mig": {"1g.10gb": 7}}))
     assert looked(tmp_path, {"efa": 0}, **divided) == "MIG layout: whole GPUs on each GPU instead of 7 x 1g.10gb"
     made = tmp_path / "root/var/lib/clusterwright/mig.json"
@@ -121,22 +130,27 @@ def test_mig_instances_are_counted_and_another_layout_is_said(tmp_path: Path, mo
     made.write_text(json.dumps({"layout": {"1g.10gb": 7}, "refused": "GPU 3: in use"}))
     expected = record(tmp_path, **divided)
     root = str(tmp_path / "root")
-    assert guard.joined(guard.look(expected, root, devices_s=0, mounts_s=0, mountinfo=guard.MOUNTINFO), "/") == "MIG layout: GPU 3: in use"
+    assert (
+        guard.node_looks.joined(guard.node_looks.look(expected, root, devices_s=0, mounts_s=0, mountinfo=guard.node_looks.MOUNTINFO), "/")
+        == "MIG layout: GPU 3: in use"
+    )
     made.write_text(json.dumps({"layout": {"1g.10gb": 7}, "simulated": False, "instances": []}))
     record(tmp_path, **whole)
-    found = guard.look(expected, root, devices_s=0, mounts_s=0, mountinfo=guard.MOUNTINFO)
-    assert guard.joined(found, "/") == "MIG layout: 7 x 1g.10gb on each GPU instead of whole GPUs"
+    found = guard.node_looks.look(expected, root, devices_s=0, mounts_s=0, mountinfo=guard.node_looks.MOUNTINFO)
+    assert guard.node_looks.joined(found, "/") == "MIG layout: 7 x 1g.10gb on each GPU instead of whole GPUs"
 
 
 def test_hardware_that_is_looked_for_elsewhere_is_said_to_be(tmp_path: Path) -> None:
     root = machine(tmp_path / "root", efa=31)
-    assert guard.joined(guard.look(record(tmp_path), root, devices_s=0, mounts_s=0, mountinfo=guard.MOUNTINFO), root).endswith(f" (hardware below {root})")
+    assert guard.node_looks.joined(guard.node_looks.look(record(tmp_path), root, devices_s=0, mounts_s=0, mountinfo=guard.node_looks.MOUNTINFO), root).endswith(
+        f" (hardware below {root})"
+    )
 
 
 def test_the_role_puts_the_catalogues_devices_beside_the_program() -> None:
     tasks = yaml.safe_load((templates.PLAYBOOKS / "roles/guard/tasks/looks.yml").read_text())
     (entry,) = [one for one in tasks[0]["files"]["entries"] if one["path"].endswith("/fabric-devices.json")]
-    assert entry["path"].rpartition("/")[2] == Path(guard.FABRICS).name
+    assert entry["path"].rpartition("/")[2] == Path(guard.node_looks.FABRICS).name
     assert json.loads(templates.evaluate(entry["content"])) == yaml.safe_load(DEVICES.read_text())
     assert {name for name, fabric in catalog.fabrics().items() if fabric.device_interfaces} == set(catalog.files.mapping("fabric_devices"))
 
@@ -149,7 +163,7 @@ def test_another_fabric_is_counted_by_its_own_numbers(tmp_path: Path, fabrics: P
 def test_a_device_that_comes_late_is_waited_for(tmp_path: Path) -> None:
     root, found = machine(tmp_path / "root", files=7), list[list[tuple[str, str]]]()
     path = record(tmp_path, mounts=[])
-    looking = threading.Thread(target=lambda: found.append(guard.look(path, root, devices_s=30, mounts_s=0, mountinfo=guard.MOUNTINFO)))
+    looking = threading.Thread(target=lambda: found.append(guard.node_looks.look(path, root, devices_s=30, mounts_s=0, mountinfo=guard.node_looks.MOUNTINFO)))
     looking.start()
     (Path(root) / "dev/nvidia7").touch()
     looking.join(timeout=20)
@@ -160,7 +174,7 @@ def test_what_the_program_for_mounts_says_is_the_reason(tmp_path: Path, monkeypa
     mounted = tmp_path / "mounted"
     mounted.write_text('#!/bin/sh\necho "/data (fs-1:/) is not mounted after $1 s: no answer" >&2\nexit 1\n')
     mounted.chmod(0o755)
-    monkeypatch.setattr(guard, "MOUNTED", str(mounted))
+    monkeypatch.setattr(guard.node_looks, "MOUNTED", str(mounted))
     assert looked(tmp_path, {}, mounts=["/home", "/data"]) == "/data (fs-1:/) is not mounted after 0 s: no answer"
 
 
@@ -211,11 +225,10 @@ class Host:
 
     def start(self) -> "subprocess.Popen[str]":
         places = {"EXPECTED": "expected.json", "SETTINGS": "node.env", "CONFIGURATION": "run/slurm.conf", "CONSOLE": "console", "STARTED": "started"}
-        script = f"import runpy, sys\nnames = runpy.run_path({str(PROGRAM)!r})\nown = names['main'].__globals__\n"
-        script += "".join(f"own[{name!r}] = {str(self.folder / path)!r}\n" for name, path in places.items())
-        script += f"own['FABRICS'] = {str(self.fabrics)!r}\n"
-        script += f"own['PATH'] = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nown['DEVICES_WITHIN_S'] = 0\nown['TELL_EVERY_S'] = 0.05\n"
-        script += f"sys.argv = ['guard', '--hardware', {str(self.folder / 'root')!r}]\nsys.exit(names['main']())\n"
+        script = f"import sys\nsys.path.insert(0, {str(PROGRAM.parent)!r})\nimport guard\n" + patches(places, self.folder)
+        script += f"guard.node_looks.FABRICS = {str(self.fabrics)!r}\n"
+        script += f"guard.PATH = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nguard.DEVICES_WITHIN_S = 0\nguard.TELL_EVERY_S = 0.05\n"
+        script += f"sys.argv = ['guard', '--hardware', {str(self.folder / 'root')!r}]\nsys.exit(guard.main())\n"
         return subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
 
     def run(self) -> tuple[int, str]:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.playbooks import clusters, templates
-from tests.playbooks.test_guard import DEVICES, MOUNTINFO, NODE_ENV, PROGRAM, machine, record
+from tests.playbooks.test_guard import DEVICES, MOUNTINFO, NODE_ENV, PROGRAM, machine, patches, record
 from tests.playbooks.test_slurm_config import VERSIONS, slurm_conf
 
 REPAIRS = DEVICES.with_name("repairs.yaml")
@@ -110,11 +110,10 @@ class Node:
         places = {"EXPECTED": "expected.json", "SETTINGS": "node.env", "CONFIGURATION": "slurm.conf", "CONSOLE": "console", "CLEAR": "clear"}
         places |= {"SCRATCH_UNIT": "clusterwright-scratch.service", "MOUNTINFO": "mountinfo", "MIG_UNIT": "clusterwright-mig.service"}
         places |= {"REBOOTS": "reboots", "UNASKED": "unasked", "DIAGNOSTICS": "diagnostics.py", "FABRICS": "fabric-devices.json", "REPAIRS": "repairs.json"}
-        script = f"import runpy, sys\nown = runpy.run_path({str(PROGRAM)!r})['main'].__globals__\n"
-        script += "".join(f"own[{name!r}] = {str(self.folder / path)!r}\n" for name, path in places.items())
-        script += f"own['MIG'] = {str(templates.PLAYBOOKS / 'roles/mig/files/mig.py')!r}\n"
-        script += f"own['PATH'] = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nown['BETWEEN_JOBS_S'] = 0\n"
-        script += f"sys.argv = ['guard', '--between-jobs', '--hardware', {str(self.folder / 'root')!r}]\nsys.exit(own['main']())\n"
+        script = f"import sys\nsys.path.insert(0, {str(PROGRAM.parent)!r})\nimport guard\n" + patches(places, self.folder)
+        script += f"guard.node_looks.MIG = {str(templates.PLAYBOOKS / 'roles/mig/files/mig.py')!r}\n"
+        script += f"guard.PATH = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nguard.BETWEEN_JOBS_S = 0\n"
+        script += f"sys.argv = ['guard', '--between-jobs', '--hardware', {str(self.folder / 'root')!r}]\nsys.exit(guard.main())\n"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=30)
         assert done.returncode == 0, done.stderr
         return done.stderr.replace(f" (hardware below {self.folder / 'root'})", "")

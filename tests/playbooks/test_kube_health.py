@@ -15,7 +15,7 @@ from blueprints.project import project_root
 from tests.playbooks.test_guard import DEVICES, machine, record
 
 ROLE = project_root() / "playbooks/roles/kube_health/files"
-GUARD = project_root() / "playbooks/roles/guard/files/guard.py"
+LOOKS = project_root() / "playbooks/roles/guard/files/node_looks.py"
 ME = socket.gethostname().partition(".")[0]
 HEALTHY, TAINT = "ClusterwrightHealthy", "clusterwright.io/unhealthy"
 KUBECTL = """
@@ -80,7 +80,7 @@ class Cluster:
         devices.write_text(json.dumps(yaml.safe_load(DEVICES.read_text())))
         # The programs as they are, with the places of this folder.
         places = {"EXPECTED": "expected.json", "MOUNTINFO": "mountinfo", "FABRICS": "fabric-devices.json"}
-        (folder / "guard.py").write_text(GUARD.read_text() + "".join(f"\n{name} = {str(folder / path)!r}" for name, path in places.items()))
+        (folder / "node_looks.py").write_text(LOOKS.read_text() + "".join(f"\n{name} = {str(folder / path)!r}" for name, path in places.items()))
         self.write({name: node(name) for name in (ME, *(f"other-{number}" for number in range(others)))})
 
     def write(self, nodes: dict[str, Any]) -> None:
@@ -107,7 +107,7 @@ class Cluster:
     def look(self, *words: str) -> int:
         return self._run(
             "node_health",
-            {"GUARD": "guard.py", "KUBECONFIG": "kubelet.conf", "REPORTED": "run/reported", "METRICS": "metrics/health.prom"},
+            {"LOOKS": "node_looks.py", "KUBECONFIG": "kubelet.conf", "REPORTED": "run/reported", "METRICS": "metrics/health.prom"},
             "--hardware",
             str(self.folder / "root"),
             *words,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.playbooks import templates
+from tests.playbooks.test_guard import patches
 from tests.playbooks.test_health import CONTROLLER, ME, Node
 
 FILES = templates.PLAYBOOKS / "roles/guard/files"
@@ -25,7 +26,7 @@ class InWindow(Node):
 
     def __init__(self, folder: Path):
         super().__init__(folder)
-        for name in ("guard.py", "reboot_in_window.py"):
+        for name in ("guard.py", "node_looks.py", "reboot_in_window.py"):
             shutil.copy(FILES / name, folder / name)
         before, words, after = CONTROLLER.partition("nodes = json.loads")
         (folder / "bin/scontrol").write_text(f"#!{sys.executable}\n{before}{SHOWS_WINDOWS}{REFUSES}{words}{after}")
@@ -38,7 +39,7 @@ class InWindow(Node):
         of_guard = {"SETTINGS": "node.env", "CONFIGURATION": "slurm.conf", "CONSOLE": "console", "EXPECTED": "expected.json"}
         own = {"REQUIRED": "required", "PACKAGES": "packages", "ASKED": "asked-in"}
         script = f"import sys\nsys.path.insert(0, {str(self.folder)!r})\nimport guard, reboot_in_window\n"
-        script += "".join(f"guard.{name} = {str(self.folder / path)!r}\n" for name, path in of_guard.items())
+        script += patches(of_guard, self.folder)
         script += "".join(f"reboot_in_window.{name} = {str(self.folder / path)!r}\n" for name, path in own.items())
         script += f"guard.PATH = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nsys.exit(reboot_in_window.main())\n"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=30)

@@ -14,6 +14,7 @@ import yaml
 
 from blueprints import catalog
 from tests.playbooks import templates
+from tests.playbooks.test_guard import patches
 from tests.playbooks.test_health import ME, REPAIRS, Node
 
 FILES = templates.PLAYBOOKS / "roles/guard/files"
@@ -36,7 +37,7 @@ class Repairing(Node):
     def __init__(self, folder: Path):
         super().__init__(folder)
         self.on_failure = "repair"
-        for name in ("guard.py", "repair_node.py"):
+        for name in ("guard.py", "node_looks.py", "repair_node.py"):
             shutil.copy(FILES / name, folder / name)
         self.tools()
 
@@ -62,7 +63,7 @@ class Repairing(Node):
         places = {"SETTINGS": "node.env", "CONFIGURATION": "slurm.conf", "CONSOLE": "console", "EXPECTED": "expected.json", "REBOOTS": "reboots"}
         places |= {"REPAIRS": "repairs.json", "DIAGNOSTICS": "diagnostics.py", "UNASKED": "unasked"}
         script = f"import sys\nsys.path.insert(0, {str(self.folder)!r})\nimport guard, repair_node\n"
-        script += "".join(f"guard.{name} = {str(self.folder / path)!r}\n" for name, path in places.items())
+        script += patches(places, self.folder)
         script += f"guard.PATH = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nrepair_node.TRIED = {str(self.folder / 'tried')!r}\n"
         script += f"sys.argv = ['repair_node', {json.dumps(found)!r}]\nsys.exit(repair_node.main())\n"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=30)

@@ -386,7 +386,7 @@ MUTATIONS = (
         ("tests/components/inspection/test_digests.py",),
     ),
     # What runs on hosts
-    Mutation("playbooks/roles/guard/files/guard.py", "min(files, on_bus, driven)", "min(files, on_bus)", ("tests/playbooks/test_guard.py",)),
+    Mutation("playbooks/roles/guard/files/node_looks.py", "min(files, on_bus, driven)", "min(files, on_bus)", ("tests/playbooks/test_guard.py",)),
     Mutation(
         "playbooks/roles/guard/files/diagnostics.py", 'int(entry["__MONOTONIC_TIMESTAMP"]) <= since_us', "False", ("tests/playbooks/test_diagnostics.py",)
     ),

@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import guard
+import node_looks
 
 REQUIRED = "/run/reboot-required"
 """Packages that need a reboot write it (Debian's update-notifier and unattended-upgrades; Debian Policy has no rule), and it goes with the boot."""
@@ -34,10 +35,10 @@ def main() -> int:
     try:
         guard.configure()
         window = open_window(guard.scontrol("--oneliner", "show", "reservation", within_s=guard.BETWEEN_JOBS_ANSWER_S))
-        if window and guard.word(ASKED) != window:
-            guard.say(ask(socket.gethostname().partition(".")[0], window))
+        if window and node_looks.word(ASKED) != window:
+            node_looks.say(ask(socket.gethostname().partition(".")[0], window))
     except (OSError, KeyError, subprocess.SubprocessError) as error:
-        guard.say([f"{REASON}Slurm can't be asked: {guard.why(error)}"])
+        node_looks.say([f"{REASON}Slurm can't be asked: {node_looks.why(error)}"])
     return 0
 
 

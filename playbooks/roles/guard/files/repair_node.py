@@ -19,6 +19,7 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import guard
+import node_looks
 
 TRIED = "/var/lib/clusterwright/health-repairs.json"
 """Command → when it was tried, seconds."""
@@ -29,7 +30,7 @@ FUNCTION = re.compile(r"\.[0-7]$")
 def main() -> int:
     """Repair, or reboot; whatever fails is said, and leaves the node drained."""
     found = [(str(what), str(action)) for what, action in json.loads(sys.argv[1])]
-    with open(guard.REPAIRS) as file:
+    with open(node_looks.REPAIRS) as file:
         known = json.load(file)
     node = socket.gethostname().partition(".")[0]
     try:
@@ -40,7 +41,7 @@ def main() -> int:
         if not repaired(found, known) and guard.is_reboot_due():
             guard.scontrol("reboot", "ASAP", "nextstate=RESUME", f"reason={reason}{guard.REBOOTING}", node)
     except (OSError, KeyError, subprocess.SubprocessError) as error:
-        guard.say([f"{guard.HEALTH}not repaired: {guard.why(error)}"])
+        node_looks.say([f"{node_looks.HEALTH}not repaired: {node_looks.why(error)}"])
     return 0
 
 
@@ -48,7 +49,7 @@ def drained(shown: str) -> str:
     """Give the reason of a node that its own check drained and that has no jobs; empty: it is somebody else's, or busy, or in its reboot."""
     reason, is_out = guard.described(shown)
     is_idle = "IDLE" in guard.states(shown) and not any(state.startswith("REBOOT") for state in guard.states(shown))
-    return reason if is_out and is_idle and reason.startswith(guard.HEALTH) else ""
+    return reason if is_out and is_idle and reason.startswith(node_looks.HEALTH) else ""
 
 
 def repaired(found: list[tuple[str, str]], known: dict[str, Any]) -> bool:
@@ -68,8 +69,8 @@ def repaired(found: list[tuple[str, str]], known: dict[str, Any]) -> bool:
         ended_well &= ran(words, text, limit_s)
     if ended_well:
         # The kernel's log still holds what was repaired.
-        with open(guard.EXPECTED) as file:
-            guard.diagnosed(json.load(file), "/", "--forget")
+        with open(node_looks.EXPECTED) as file:
+            node_looks.diagnosed(json.load(file), "/", "--forget")
     return ended_well
 
 
@@ -86,9 +87,9 @@ def ran(words: tuple[str, ...], text: str, within_s: float) -> bool:
     try:
         subprocess.run(words, env={"PATH": guard.PATH, "LC_ALL": "C.UTF-8"}, capture_output=True, text=True, check=True, timeout=within_s)
     except (OSError, subprocess.SubprocessError) as error:
-        guard.say([f"{guard.HEALTH}`{text}` failed: {guard.why(error)}"])
+        node_looks.say([f"{node_looks.HEALTH}`{text}` failed: {node_looks.why(error)}"])
         return False
-    guard.say([f"{guard.HEALTH}`{text}` succeeded; the next look finds whether it helped"])
+    node_looks.say([f"{node_looks.HEALTH}`{text}` succeeded; the next look finds whether it helped"])
     return True
 
 

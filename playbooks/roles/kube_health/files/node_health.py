@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any
 
-GUARD = "/usr/lib/clusterwright/guard.py"
+LOOKS = "/usr/lib/clusterwright/node_looks.py"
 KUBECONFIG = "/etc/kubernetes/kubelet.conf"
 """There when the node has joined."""
 REPORTED = "/run/clusterwright/health-reported"
@@ -63,8 +63,8 @@ def main() -> int:
 def seen(hardware: str, devices_s: float) -> tuple[str, str]:
     """Give the condition's status and message."""
     try:
-        guard = loaded(GUARD)
-        wrong = guard.joined(guard.look(guard.EXPECTED, hardware, devices_s=devices_s, mounts_s=1, mountinfo=guard.MOUNTINFO), hardware)
+        looks = loaded(LOOKS)
+        wrong = looks.joined(looks.look(looks.EXPECTED, hardware, devices_s=devices_s, mounts_s=1, mountinfo=looks.MOUNTINFO), hardware)
     except Exception as error:  # a check that fails is not a node that fails
         return "Unknown", f"the check itself failed: {type(error).__name__}: {error}"
     return ("False", wrong) if wrong else ("True", "it has what the blueprint says")
@@ -78,12 +78,12 @@ def measure(status: str, hardware: str) -> None:
     """
     lines = []
     if status != "Unknown":
-        guard = loaded(GUARD)
+        looks = loaded(LOOKS)
         lines.append(f"clusterwright_node_complete {int(status == 'True')}")
-        gpus = guard.read(guard.EXPECTED)["gpus"]
+        gpus = looks.read(looks.EXPECTED)["gpus"]
         if gpus:
             simulated = f'{{simulated="{str(gpus["simulated"]).lower()}"}}'
-            lines += [f"clusterwright_gpus_expected{simulated} {gpus['count']}", f"clusterwright_gpus_found{simulated} {guard.gpus_found(gpus, hardware)}"]
+            lines += [f"clusterwright_gpus_expected{simulated} {gpus['count']}", f"clusterwright_gpus_found{simulated} {looks.gpus_found(gpus, hardware)}"]
     os.makedirs(os.path.dirname(METRICS), exist_ok=True)
     with open(f"{METRICS}.new", "w") as file:
         file.writelines(f"{line}\n" for line in lines)
@@ -92,7 +92,7 @@ def measure(status: str, hardware: str) -> None:
 
 def loaded(path: str) -> Any:
     """Import a program that lies beside this one: isolated, Python finds no modules there."""
-    spec = importlib.util.spec_from_file_location("guard", path)
+    spec = importlib.util.spec_from_file_location("node_looks", path)
     if spec is None or spec.loader is None:
         raise ImportError(path)
     module = importlib.util.module_from_spec(spec)
