@@ -143,18 +143,32 @@ def test_a_server_gets_its_mark_again_and_its_interfaces_from_the_roles() -> Non
     assert left(taken) == LEFT_WITH_REMEDY, "two stacks would take the server from each other in turn"
 
 
-@pytest.mark.parametrize("jobs", [False, True])
-def test_gpus_are_divided_again_on_a_drained_node_and_never_under_a_job(tmp_path: Path, jobs: bool) -> None:
+@pytest.mark.parametrize(
+    ("state", "is_divided"),
+    [
+        ("IDLE+DRAIN", True),
+        ("DOWN+NOT_RESPONDING", True),
+        ("MIXED+DRAIN", False),
+        ("ALLOCATED+DRAIN", False),
+        ("IDLE+COMPLETING+DRAIN", False),
+        ("COMPLETING+DRAIN", False),
+        ("IDLE", False),
+    ],
+)
+def test_gpus_are_divided_again_on_a_drained_node_and_never_under_a_job(tmp_path: Path, state: str, is_divided: bool) -> None:
+    """A node that its check does not drain, since too many are, may be given a job at any moment."""
     divided = differs(Code.MIG_LAYOUT, HostPart("train-0", "MIG layout"), "7 x 1g.10gb on each GPU, 56 instances", "whole GPUs")
     [one] = plan(divided).steps
     assert isinstance(one.action, step.Command)
-    for name, status in (("pgrep", 0 if jobs else 1), ("systemctl", 0), ("health", 0)):
-        (tmp_path / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{tmp_path}/called\nexit {status}\n')
+    node = f"NodeName=train-0 Arch=x86_64 State={state} Partitions=train Reason=clusterwright: health: State=IDLE"
+    for name, says in (("scontrol", node), ("systemctl", ""), ("health", "")):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{tmp_path}/called\necho "{says}"\n')
         (tmp_path / name).chmod(0o755)
     words = [word.replace("/usr/lib/clusterwright/health", "health") for word in one.action.argv]
     done = subprocess.run(words, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True, check=False)
     called = [line.split()[0] for line in (tmp_path / "called").read_text().splitlines()]
-    assert (done.returncode, called) == ((1, ["health", "pgrep"]) if jobs else (0, ["health", "pgrep", "systemctl", "health"]))
+    assert (done.returncode, called) == ((0, ["health", "scontrol", "systemctl", "health"]) if is_divided else (1, ["health", "scontrol"]))
+    assert is_divided or state in done.stderr
 
 
 def test_a_clock_is_set_by_its_time_service_where_no_job_runs() -> None:

@@ -204,9 +204,10 @@ def test_gpus_that_are_divided_otherwise_are_divided_again_once_no_job_has_them(
     (node.folder / "bin/systemctl").chmod(0o755)
     node.look()
     assert (node.me[0], reason(node)) == ("IDLE+DRAIN", "clusterwright: health: MIG layout: whole GPUs on each GPU instead of 1 x 7g.80gb")
-    node.set_nodes({ME: {**node.nodes[ME], "state": "MIXED+DRAIN"}})
-    node.look()
-    assert not (node.folder / "restarted").exists(), "a job that began meanwhile keeps its GPUs"
+    for state in ("MIXED+DRAIN", "IDLE+COMPLETING+DRAIN"):
+        node.set_nodes({ME: {**node.nodes[ME], "state": state}})
+        node.look()
+        assert not (node.folder / "restarted").exists(), "a job that began meanwhile keeps its GPUs, and so does one whose epilog runs this check"
     node.set_nodes({ME: {**node.nodes[ME], "state": "IDLE+DRAIN"}})
     node.look()
     assert (node.folder / "restarted").read_text() == "restart --no-block clusterwright-mig.service\n"

@@ -13,6 +13,7 @@ from tests.playbooks import simulated_nvidia_smi, templates
 
 PROGRAM = templates.PLAYBOOKS / "roles/mig/files/mig.py"
 SEVEN = {"1g.5gb": 7}
+IN_JOB = "the GPUs are to be divided otherwise, and a job runs here: it is done when the jobs have ended"
 MIXED = {"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}
 """In this order the driver has no place for the last one."""
 
@@ -61,6 +62,11 @@ class Host:
             self.set(number, instances={}, mode=gpu["pending"], clients=False, used=[])
         for folder in (self.root / simulated_nvidia_smi.CAPABILITIES, self.root / "dev/nvidia-caps", self.root / "dev/clusterwright-mig"):
             subprocess.run(["rm", "-rf", str(folder)], check=True)
+
+    def runs(self, command: str) -> None:
+        """Let one process be on the host."""
+        (self.root / "proc/4242").mkdir(exist_ok=True)
+        (self.root / "proc/4242/cmdline").write_text(command)
 
     def layouts(self) -> list[list[str]]:
         return [sorted(one["profile"] for one in gpu["instances"].values()) for gpu in self.gpus]
@@ -220,14 +226,12 @@ def test_a_mode_that_only_a_restart_makes_effective_restarts_the_host_once(tmp_p
 def test_nothing_is_divided_under_a_job(host: Host) -> None:
     host.apply()
     host.wants({"3g.20gb": 2})
-    step = host.root / "proc/4242"
-    step.mkdir()
-    (step / "cmdline").write_text("slurmstepd: [17.batch]\0")
+    host.runs("slurmstepd: [17.batch]\0")
     host.forget_calls()
-    status, said = host.apply()
-    assert (status, host.changes) == (1, [])
-    assert said == "MIG: the GPUs are to be divided otherwise, and a job runs here: it is done when the jobs have ended"
-    (step / "cmdline").write_text("/usr/sbin/slurmstepd\0infinity\0")
+    assert (host.apply(), host.changes) == ((1, f"MIG: {IN_JOB}"), [])
+    host.runs("/usr/sbin/slurmstepd\0")
+    assert host.apply() == (1, f"MIG: {IN_JOB}"), "it has begun and not yet named itself"
+    host.runs("/usr/sbin/slurmstepd\0infinity\0")
     assert host.apply() == (0, "")
 
 
@@ -249,13 +253,47 @@ def test_a_host_without_nvidia_smi_says_so(host: Host) -> None:
     assert host.apply() == (1, "MIG: there is no nvidia-smi on this host")
 
 
-def test_simulated_instances_are_device_files_of_no_driver(host: Host) -> None:
-    """Which takes root: device files are made."""
+@pytest.fixture
+def simulating(host: Host) -> Host:
+    """Simulated GPUs, divided. It takes root: device files are made."""
     (host.root / "etc/clusterwright").mkdir(parents=True)
     (host.root / "etc/clusterwright/node.env").write_text("CLUSTERWRIGHT_ROLE=compute\nCLUSTERWRIGHT_GPU_MAJOR=60\n")
     (host.root / "usr/bin/nvidia-smi").unlink()
     host.wants({"3g.40gb": 1, "1g.10gb": 2}, simulated=True)
     assert (host.apply(), host.check()) == ((0, ""), "")
+    return host
+
+
+def test_simulated_instances_are_made_again_only_where_they_are_missing_and_never_under_a_job(simulating: Host) -> None:
+    host, folder = simulating, simulating.root / "dev/nvidia-caps"
+    host.runs("slurmstepd: [17.batch]\0")
+    before = {path.name: path.stat().st_ino for path in folder.iterdir()}
+    assert host.apply() == (0, "")
+    assert {path.name: path.stat().st_ino for path in folder.iterdir()} == before, "nothing was missing"
+    gone = folder / Path(host.links()["gpu0-1g.10gb-1-compute"]).name
+    gone.unlink()
+    assert (host.apply(), host.check()) == ((1, f"MIG: {IN_JOB}"), f"MIG layout: {IN_JOB}")
+    del before[gone.name]
+    assert {path.name: path.stat().st_ino for path in folder.iterdir()} == before
+    host.wants({"1g.10gb": 7}, simulated=True)
+    assert host.apply() == (1, f"MIG: {IN_JOB}")
+    host.runs("sleep\0")
+    assert (host.apply(), host.check(), len(host.links())) == ((0, ""), "", 2 * 2 * 7)
+
+
+def test_what_ends_the_unit_half_way_waits_until_every_gpu_is_divided(host: Host) -> None:
+    """A node's own check and a repair restart the unit beside each other; systemd sends SIGTERM to all of its processes."""
+    program = host.root / "usr/bin/nvidia-smi"
+    own = host.root / "usr/bin/nvidia-smi-itself"
+    own.write_text(program.read_text())
+    own.chmod(0o755)
+    program.write_text(f'#!/bin/sh\ncase "$*" in *-cgi*) kill -TERM $PPID $$ ;; esac\nexec {own} "$@"\n')
+    assert host.apply() == (0, "")
+    assert (host.layouts(), host.check()) == ([["1g.5gb"] * 7] * 2, "")
+
+
+def test_simulated_instances_are_device_files_of_no_driver(simulating: Host) -> None:
+    host = simulating
     links = host.links()
     assert len(links) == len(set(links.values())) == 2 * 2 * 3
     devices = {one: (host.root / path.lstrip("/")).stat().st_rdev for one, path in links.items()}

@@ -13,12 +13,22 @@ BOOT = "/usr/lib/clusterwright/boot"
 MODE = "0666"
 REMOVE_NODE = '[ ! -c "$1" ] || rm -- "$1"'
 DIVIDE = """/usr/lib/clusterwright/health
-if pgrep --full '^slurmstepd: ' >/dev/null; then
-    echo "jobs run here: the node is drained, and its own check divides the GPUs when they have ended" >&2
+state=$(SLURM_CONF=/run/clusterwright/guard-slurm.conf scontrol --oneliner show node "$(hostname --short)") || exit 1
+state=${state#* State=}
+state=${state%% *}
+case $state in
+*COMPLETING* | *ALLOC* | *MIXED*)
+    echo "jobs run here ($state): its own check drains the node, and divides the GPUs when they have ended; or repair again then" >&2
     exit 1
-fi
+    ;;
+*DRAIN* | *DOWN*) ;;
+*)
+    echo "the node takes jobs ($state), and nothing is divided while one may begin: what its check said is above; drain it and repair again" >&2
+    exit 1
+    ;;
+esac
 systemctl restart clusterwright-mig.service && /usr/lib/clusterwright/health"""
-"""The check between jobs (role guard) drains a node whose layout differs, and returns it to service when it is as it should be."""
+"""The check between jobs (role guard) drains a node whose layout differs, and returns it to service when it is as it should be. It drains none where too many are drained already."""
 READ_WRITE = "rw"
 MOUNT = 'mountpoint --quiet -- "$1" || mount -- "$1" || systemctl reload-or-restart clusterwright-mounts.service'
 """By fstab(5), else by the unit that mounts what servers of a site have no line of fstab for (role `site_mounts`)."""

@@ -120,8 +120,10 @@ def settle(node: str, wrong: str, found: list[tuple[str, str]]) -> list[str]:
         reason.startswith(node_looks.HEALTH) or (bool(TOO_LOW.match(reason)) and (node_looks.LAYOUT in wrong or "INVALID_REG" not in states(shown)))
     )
     # Once it is drained and its last job has ended, nobody uses it any more; the next look finds whether it helped.
-    for sign, unit in ((node_looks.LOST_DISK, SCRATCH_UNIT), (node_looks.LAYOUT, MIG_UNIT)):
-        if is_ours and sign in wrong and "IDLE" in states(shown) and os.path.exists(unit):
+    # slurmd runs this in a job's epilog, too. It restarts with the layout: a look after the epilog has time for that.
+    is_idle, is_clearing = "IDLE" in states(shown), "COMPLETING" in states(shown)
+    for sign, unit, is_free in ((node_looks.LOST_DISK, SCRATCH_UNIT, is_idle), (node_looks.LAYOUT, MIG_UNIT, is_idle and not is_clearing)):
+        if is_ours and sign in wrong and is_free and os.path.exists(unit):
             subprocess.run(["systemctl", "restart", "--no-block", os.path.basename(unit)], check=False, env={"PATH": PATH})
     if not wrong:
         if is_ours:
@@ -132,7 +134,7 @@ def settle(node: str, wrong: str, found: list[tuple[str, str]]) -> list[str]:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(CLEAR)
     answer = answered(found)
-    if is_ours and answer == "repair" and "IDLE" in states(shown):  # as a unit of its own: slurmd gives its check a minute
+    if is_ours and answer == "repair" and is_idle:  # as a unit of its own: slurmd gives its check a minute
         words = ("systemd-run", "--quiet", "--collect", "--unit=clusterwright-repair", sys.executable, "-I", "-S", "-B", REPAIR, json.dumps(found))
         subprocess.run(words, check=False, env={"PATH": PATH}, capture_output=True)
     if is_ours and reason not in (node_looks.HEALTH + wrong, node_looks.HEALTH + wrong + REBOOTING):

@@ -1,8 +1,8 @@
 """Divide the GPUs of this node into the MIG instances that its cluster says, and give each a name that does not change, which Slurm's gres.conf has.
 
 `apply` runs before slurmd at each start (the driver forgets instances when the host restarts, and keeps the mode on some GPUs), and again when the start guard has drained the node because its
-layout differs. It asks nvidia-smi first and changes only GPUs that differ, so that a second run changes nothing. While a job runs here it changes nothing. What the driver refuses is said in one
-line, which the start guard repeats to Slurm; docs/health.md says what to do. `check` says whether `apply` would change anything, from the record of the last run and the kernel's list of instances.
+layout differs. It asks nvidia-smi first and changes only GPUs that differ, so that a second run changes nothing. While a job runs here it changes nothing, also of simulated GPUs. Whoever restarts its
+unit meanwhile waits until it has ended. What the driver refuses is said in one line, which the start guard repeats to Slurm; docs/health.md says what to do. `check` says whether `apply` would change anything, from the record of the last run and the kernel's list of instances.
 
 Simulated GPUs have no driver: their instances are device files of a number that belongs to no driver, and are called simulated.
 
@@ -13,15 +13,17 @@ import argparse
 import collections
 import contextlib
 import csv
-import json
 import os
 import re
-import shutil
-import stat
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from mig_host import is_in_job, listed, make_node, number_of, read, text_of, tool, write
 
 EXPECTED = "/etc/clusterwright/expected.json"
 SETTINGS = "etc/clusterwright/node.env"
@@ -42,6 +44,7 @@ COMPUTE = re.compile(r"^\|\s+(?P<gpu>\d+)\s+(?P<instance>\d+)\s+MIG (?P<profile>
 """A row of `nvidia-smi mig -lci`; newer drivers add the placement."""
 NOTHING = ("No GPU instances found", "No compute instances found", "No MIG-enabled devices found")
 IN_USE = "In use by another client"
+IN_JOB = "the GPUs are to be divided otherwise, and a job runs here: it is done when the jobs have ended"
 RESTARTING = "the host restarts to make MIG mode effective"
 
 
@@ -67,13 +70,15 @@ def apply(gpus: Mapping[str, Any], root: str) -> int:
     before, wanted = read(place), gpus.get("mig") or {}
     if not wanted and not before:
         return 0
+    # A node's check between jobs, `drift fix` and `up` all restart the unit. Ended half way, GPUs would stay without instances; programs that are started inherit this.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         instances = simulated(gpus, root) if gpus.get("simulated") else divided(wanted, gpus.get("count", 0), root)
-    except Refused as error:
+        name_devices(instances, root)
+    except (Refused, OSError) as error:
         write(place, {**before, "refused": str(error)})
         print(f"MIG: {error}", file=sys.stderr)
         return 1
-    name_devices(instances, root)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(root, REBOOTED))
     if wanted:
@@ -122,7 +127,7 @@ def divided(wanted: Mapping[str, int], count: int, root: str) -> list[dict[str, 
     different = [gpu for gpu in gpus if not is_as_wanted(gpu, wanted, root)]
     if different:
         if is_in_job(root):
-            raise Refused("the GPUs are to be divided otherwise, and a job runs here: it is done when the jobs have ended")
+            raise Refused(IN_JOB)
         with without_dcgm(root):
             for gpu in different:
                 divide(gpu, wanted, root)
@@ -257,14 +262,20 @@ def instances_of(gpu: int, root: str) -> list[str]:
 
 
 def name_devices(found: Sequence[Mapping[str, Any]], root: str) -> None:
-    """Make the links by which Slurm knows the instances; those of former ones go."""
-    folder = os.path.join(root, LINKS)
-    shutil.rmtree(folder, ignore_errors=True)
+    """Make the links by which Slurm knows the instances; those of former ones go, and a right one is never away."""
+    folder, wanted = os.path.join(root, LINKS), {}
     for one in found:
-        os.makedirs(folder, exist_ok=True)
         whole = os.path.dirname(os.path.dirname(one["access"])) + "/access" if "access" in one else ""
         targets = [device(os.path.join(root, path), root) for path in (whole, one["access"])] if whole else one["devices"]
-        for name, target in zip(links_of(one), targets, strict=True):
+        wanted |= dict(zip(links_of(one), targets, strict=True))
+    there = {name: os.readlink(os.path.join(folder, name)) for name in listed(folder)}
+    for name, target in there.items():
+        if wanted.get(name) != target:
+            os.unlink(os.path.join(folder, name))
+    if wanted:
+        os.makedirs(folder, exist_ok=True)
+    for name, target in wanted.items():
+        if there.get(name) != target:
             os.symlink(target, os.path.join(folder, name))
 
 
@@ -286,19 +297,16 @@ def device(capability: str, root: str) -> str:
     return path
 
 
-def make_node(path: str, major: int, minor: int, mode: int) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    os.mknod(path, mode | stat.S_IFCHR, os.makedev(major, minor))
-    os.chmod(path, mode)
-
-
 def simulated(gpus: Mapping[str, Any], root: str) -> list[dict[str, Any]]:
-    """Make device files of simulated instances: none has a device behind it, and Slurm gives them to jobs and keeps them from others."""
+    """Make device files of simulated instances: none has a device behind it, and Slurm gives them to jobs and keeps them from others.
+
+    Raises:
+        Refused: a job runs here.
+    """
     wanted: Mapping[str, int] = gpus.get("mig") or {}
     matched = re.search(r"^CLUSTERWRIGHT_GPU_MAJOR=(\d+)$", text_of(os.path.join(root, SETTINGS)), re.MULTILINE)
     major = int(matched[1]) + 1 if matched else 0
-    shutil.rmtree(os.path.join(root, "dev/nvidia-caps"), ignore_errors=True)
-    found = []
+    found, files = [], {}
     for gpu in range(gpus["count"]):
         instance = 0
         for profile in sorted(wanted, key=order):
@@ -306,10 +314,21 @@ def simulated(gpus: Mapping[str, Any], root: str) -> list[dict[str, Any]]:
                 instance += 1
                 # As the driver counts them (/proc/driver/nvidia-caps/mig-minors).
                 minor = 3 + 135 * gpu + 9 * instance
-                paths = [f"/dev/nvidia-caps/nvidia-cap{one}" for one in (minor, minor + 1)]
-                for path, one in zip(paths, (minor, minor + 1), strict=True):
-                    make_node(os.path.join(root, path.lstrip("/")), major, one, 0o666)
-                found.append({"gpu": gpu, "profile": profile, "number": number, "instance": instance, "devices": paths})
+                paths = {f"/dev/nvidia-caps/nvidia-cap{one}": one for one in (minor, minor + 1)}
+                files |= paths
+                found.append({"gpu": gpu, "profile": profile, "number": number, "instance": instance, "devices": list(paths)})
+    folder = os.path.join(root, "dev/nvidia-caps")
+    strange = [name for name in listed(folder) if f"/dev/nvidia-caps/{name}" not in files]
+    missing = [path for path, minor in files.items() if number_of(os.path.join(root, path.lstrip("/"))) != os.makedev(major, minor)]
+    if (strange or missing) and is_in_job(root):
+        raise Refused(IN_JOB)
+    for name in strange:
+        os.unlink(os.path.join(folder, name))
+    for path in missing:
+        place = os.path.join(root, path.lstrip("/"))
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(place)
+        make_node(place, major, files[path], 0o666)
     return found
 
 
@@ -327,11 +346,6 @@ def without_dcgm(root: str) -> Any:
             subprocess.run([systemctl, "start", "--no-block", DCGM], check=False)
 
 
-def is_in_job(root: str) -> bool:
-    """Whether a job's step is on this host: its program outlives slurmd. Another one (`slurmstepd infinity`) only holds the control group of all steps."""
-    return any(text_of(os.path.join(root, "proc", one, "cmdline")).startswith("slurmstepd: ") for one in listed(os.path.join(root, "proc")) if one.isdigit())
-
-
 def smi(*words: str, root: str) -> "subprocess.CompletedProcess[str]":
     try:
         return subprocess.run([tool("nvidia-smi", root), *words], capture_output=True, text=True, check=False, timeout=SAID_WITHIN_S)
@@ -339,40 +353,6 @@ def smi(*words: str, root: str) -> "subprocess.CompletedProcess[str]":
         raise Refused("there is no nvidia-smi on this host") from None
     except subprocess.TimeoutExpired:
         raise Refused(f"`nvidia-smi {' '.join(words)}` did not end within {SAID_WITHIN_S} s") from None
-
-
-def tool(name: str, root: str) -> str:
-    return os.path.join(root, "usr/bin", name)
-
-
-def read(path: str) -> dict[str, Any]:
-    try:
-        with open(path) as file:
-            return dict(json.load(file))
-    except FileNotFoundError:
-        return {}
-
-
-def write(path: str, value: Mapping[str, Any]) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(f"{path}.new", "w") as file:
-        json.dump(value, file)
-    os.replace(f"{path}.new", path)
-
-
-def listed(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def text_of(path: str) -> str:
-    try:
-        with open(path) as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 if __name__ == "__main__":
