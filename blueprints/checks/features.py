@@ -64,7 +64,9 @@ def _said(value: Any, path: Path, key: str, built: catalog.Built) -> Iterator[tu
     """List the keys that are neither default nor built, with their paths; where nothing below a key is built, only the key itself."""
     for name, entry, default, is_name in _entries(value):
         inner = key if is_name else f"{key}.{name}".lstrip(".")
-        if entry == default or (not is_name and (_is_listed(inner, built.keys) or entry in built.values.get(inner, ()))):
+        if (entry == default and not _is_asked(value, name, inner, built)) or (
+            not is_name and (_is_listed(inner, built.keys) or entry in built.values.get(inner, ()))
+        ):
             continue
         if is_name or any(one.startswith(f"{inner}.") for one in (*built.keys, *built.values, *built.ignored)):
             yield from _said(entry, (*path, name), inner, built)
@@ -72,6 +74,12 @@ def _said(value: Any, path: Path, key: str, built: catalog.Built) -> Iterator[tu
             yield f"{inner}: {entry}", (*path, name)
         else:
             yield inner, (*path, name)
+
+
+def _is_asked(value: Any, name: str, key: str, built: catalog.Built) -> bool:
+    """Say whether somebody wrote a default where the target implements some values only: what nobody writes, the target does in its own way."""
+    is_judged = key in built.values or any(one.startswith(f"{key}.") for one in built.values)
+    return is_judged and isinstance(value, language.Section) and name in value.model_fields_set
 
 
 def _entries(value: Any) -> Iterator[tuple[str, Any, Any, bool]]:
