@@ -56,11 +56,13 @@ def _own_driver(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source
 
 
 def _archives(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find versions and mirrors of GPU software on hosts whose profile installs none of it."""
-    if cluster.site is None:
+    """Find versions and mirrors of GPU software on hosts whose profile installs none of it; images of clouds have the profile's versions."""
+    target = lookup.target_of(cluster)
+    if cluster.site is None and (target is None or target.hosts != "cloud"):
         return
     used = {name.removesuffix(_ARCHIVE_KEY) for name, _ in cluster.software.origins if name.endswith(_ARCHIVE_KEY)}
-    parts = [("versions", str(part)) for part in blueprint.versions if part in catalog.VENDOR_ARCHIVES and catalog.VENDOR_ARCHIVES[part] not in used]
+    own = blueprint.versions if cluster.site else {}
+    parts = [("versions", str(part)) for part in own if part in catalog.VENDOR_ARCHIVES and catalog.VENDOR_ARCHIVES[part] not in used]
     mirrors = [("archives", str(name)) for name in blueprint.archives if name not in used]
     for section, name in (*parts, *mirrors):
         what = (

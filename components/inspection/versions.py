@@ -73,6 +73,14 @@ def in_place(cluster: spec.ClusterSpec, group: str) -> dict[str, str]:
     return {name: named[name] for name in reachable if name not in OF_GPUS or _has_gpus(cluster, group)}
 
 
+def baked(cluster: spec.ClusterSpec, group: str) -> frozenset[str]:
+    """Give the names of what hosts of a group have from their image since the profile names the archive; in others, jobs bring it."""
+    if cluster.site is not None or not _has_gpus(cluster, group):
+        return frozenset()
+    origins = dict(cluster.software.origins)
+    return frozenset(name for name in dict(cluster.software.versions) if f"{catalog.VENDOR_ARCHIVES.get(name)}{KEY}" in origins and name not in BUILT)
+
+
 def _has_gpus(cluster: spec.ClusterSpec, group: str) -> bool:
     machine = next((one.machine for one in cluster.host_groups if one.name == group), None)
     gpus = machine.gpus if machine else None
@@ -85,7 +93,8 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
     reported: set[tuple[str, str]] = set()
     for host, of_host in facts.items():
         for name, version in sorted(asked.items()):
-            actual = of_host["versions"].get(name, "" if name in in_place(known.cluster, host.group) else None)
+            is_missed = name in in_place(known.cluster, host.group) or name in baked(known.cluster, host.group)
+            actual = of_host["versions"].get(name, "" if is_missed else None)
             if actual is not None and not matches(actual, version):
                 reported.add((host.group, name))
                 yield drift(
@@ -138,7 +147,7 @@ def unchecked(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Ite
 def _may_have(cluster: spec.ClusterSpec, group: str, name: str) -> bool:
     """Say whether a group's hosts may have a version that they don't report: `findings` names what they lack, and GPU software needs GPUs."""
     if cluster.site is None:
-        return True
+        return name not in baked(cluster, group)
     return name not in in_place(cluster, group) and (name not in OF_GPUS or _has_gpus(cluster, group))
 
 

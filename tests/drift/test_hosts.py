@@ -266,14 +266,16 @@ def test_what_goes_with_the_kernel_is_compared_with_what_was_baked() -> None:
         assert told(versions.findings(known(cluster=cluster), changed)) == [("CW770", f"train-1: {name}")], name
 
 
-def test_a_server_that_lacks_a_part_of_the_profile_is_a_finding() -> None:
-    def real(one: spec.NodeSet) -> spec.NodeSet:
-        machine = one.hosts.machine
-        assert machine.gpus
-        return dataclasses.replace(
-            one, hosts=dataclasses.replace(one.hosts, machine=dataclasses.replace(machine, gpus=dataclasses.replace(machine.gpus, simulated=False)))
-        )
+def real(one: spec.NodeSet) -> spec.NodeSet:
+    """Give a node set whose GPUs are not simulated."""
+    machine = one.hosts.machine
+    assert machine.gpus
+    return dataclasses.replace(
+        one, hosts=dataclasses.replace(one.hosts, machine=dataclasses.replace(machine, gpus=dataclasses.replace(machine.gpus, simulated=False)))
+    )
 
+
+def test_a_server_that_lacks_a_part_of_the_profile_is_a_finding() -> None:
     baked = with_versions({"nccl": "2.30.4", "container_toolkit": "1.18.2"})
     software = dataclasses.replace(baked.software, origins=(("nvidia_archive_key", "A" * 40),))
     servers = dataclasses.replace(baked, software=software, site=spec.Site("ubuntu", 22, ())).with_node_sets(real)
@@ -283,6 +285,17 @@ def test_a_server_that_lacks_a_part_of_the_profile_is_a_finding() -> None:
     assert found[0].what.startswith("nccl is missing")
     unchecked = [(one.where, one.why) for one in versions.unchecked(known(cluster=servers), seen)]
     assert unchecked == [("train-0, train-1: container_toolkit", "the host doesn't report it")], "nobody installs the toolkit where its archive has no key"
+
+
+def test_a_node_whose_image_has_nccl_and_that_lacks_it_is_a_finding() -> None:
+    named = with_versions({"nccl": "2.30.4"})
+    baked = dataclasses.replace(named, software=dataclasses.replace(named.software, origins=(("nvidia_archive_key", "A" * 40),))).with_node_sets(real)
+    seen = examples.all_facts(train_1={"versions": {**facts()["versions"], "nccl": "2.30.4"}})
+    found = [*versions.findings(known(cluster=baked), seen)]
+    assert told(found) == [("CW770", "train-0: nccl")]
+    assert "rebuild train-0" in found[0].remedy
+    unproved = [*versions.findings(known(cluster=named.with_node_sets(real)), seen)]
+    assert not [one for one in told(unproved) if one[0] == "CW770"], "without the archive's key, no host has to have it"
 
 
 def devices(**changes: Any) -> dict[str, Any]:

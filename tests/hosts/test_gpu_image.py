@@ -14,7 +14,7 @@ from components.finish import content
 from components.local import image as local_image
 from components.local.machine import disk, rootfs
 from components.provider.kind import Refused, Work
-from tests.hosts import mirror
+from tests.hosts import mirror, vendor_archives
 
 pytestmark = [pytest.mark.hosts, pytest.mark.soak]  # a quarter of a gigabyte comes from the archive
 
@@ -36,10 +36,13 @@ def bake(
         Refused: the playbook failed.
     """
     mirrored = mirror.Mirror(tmp_path / "served", {**VERSIONS, **{name: made.pop(name) for name in list(made) if name in VERSIONS}}, suite=SUITE, **made)
+    nvidia = vendor_archives.Archive(mirrored.folder / "cuda", [*vendor_archives.cuda(VERSIONS["cuda"]), *vendor_archives.nccl(VERSIONS["nccl"], "13.2")])
     said: list[str] = []
     with mirror.serving(mirrored.folder) as address:
         named = {name: {**VERSIONS, **(versions or {})}[name] for name in parts}
-        software = dataclasses.replace(SOFTWARE, versions=tuple(named.items()), origins=tuple({**mirrored.origins(address), **(origins or {})}.items()))
+        of_nvidia = {"nvidia_archive_address": f"{address}/cuda", "nvidia_archive_key": nvidia.key, "nvidia_archive_simulated": "yes"}
+        proofs = {**mirrored.origins(address), **of_nvidia, **(origins or {})}
+        software = dataclasses.replace(SOFTWARE, versions=tuple(named.items()), origins=tuple((name, proof) for name, proof in proofs.items() if proof))
         record = json.loads(json.dumps(dataclasses.asdict(software)))
         inputs = local_image.ImageInputs(PROFILE, software.suite, content.fingerprint("image.yml"), record, "aws")
         work = Work(show=lambda text, _: said.append(text), stopping=threading.Event(), timeout_s=BAKE_WITHIN_S, purpose="image")
@@ -63,7 +66,10 @@ def test_the_profile_s_image_holds_one_set_and_holds_it_fast(tmp_path: Path) -> 
             f"linux-modules-nvidia-580-server-open-{KERNEL}",
             f"lustre-client-modules-{KERNEL}",
             "nvidia-fabricmanager-580",
+            "libnccl2",
+            "cuda-libraries-13-0",
         } <= held
+        assert packages["libnccl2"]["version"] == f"{VERSIONS['nccl']}-1+cuda13.2"
         wants = root / "etc/systemd/system/multi-user.target.wants"
         assert (wants / "clusterwright-gpu.service").is_symlink()
         assert not (wants / "nvidia-fabricmanager.service").is_symlink(), "it would fail on a machine without switches"
@@ -79,6 +85,9 @@ REFUSED: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
     "another installer": (("efa_installer",), {"origins": {"efa_installer_sha256": "0" * 64}}, "did not match"),
     "another Mountpoint": (("mountpoint",), {"origins": {"mountpoint_sha256": "0" * 64}}, "did not match"),
     "another key": (("kernel", "lustre_client"), {"origins": {"lustre_client_key": "0" * 40}}, f"trusts {'0' * 40} alone. Nothing was installed with it"),
+    "another key of NVIDIA's": (("cuda", "nccl"), {"origins": {"nvidia_archive_key": "0" * 40}}, f"trusts {'0' * 40} alone. Nothing was installed with it"),
+    "an NCCL that the archive does not have": (("cuda", "nccl"), {"versions": {"nccl": "2.30.5"}}, "The archive has no such version"),
+    "stand-ins that are not called so": (("cuda", "nccl"), {"origins": {"nvidia_archive_simulated": ""}}, "are stand-ins for tests"),
     "no client for the kernel": (("kernel", "lustre_client"), {"kernel": OTHER_KERNEL}, f"can't be installed for the kernel {KERNEL}"),
     "a client that was built for another kernel": (
         ("kernel", "lustre_client"),

@@ -124,6 +124,36 @@ def test_each_cloud_s_image_gets_its_own_lustre_client(profile: spec.Software, r
     assert chosen == ([role] if role else [])
 
 
+NVIDIA, CONTAINER = {"nvidia_archive_key": "A" * 40}, {"nvidia_container_archive_key": "A" * 40}
+
+
+@pytest.mark.parametrize(
+    ("parts", "origins", "is_there"),
+    [
+        (dict(PROFILE.versions), dict(PROFILE.origins), True),
+        (dict(ON_GOOGLE.versions), dict(ON_GOOGLE.origins), True),
+        ({"cuda": "13.0.2"}, NVIDIA, True),
+        ({"cuda": "13.0.2", "nccl": "2.30.4"}, CONTAINER, False),  # jobs bring it
+        ({"container_toolkit": "1.18.2"}, CONTAINER, True),
+        ({"container_toolkit": "1.18.2"}, NVIDIA, False),
+        ({}, {**NVIDIA, **CONTAINER}, False),  # hosts that come from no image
+    ],
+)
+def test_an_image_has_the_software_of_gpus_where_the_profile_names_its_archive(parts: dict[str, str], origins: dict[str, str], is_there: bool) -> None:
+    tasks = yaml.safe_load((templates.PLAYBOOKS / "tasks/install.yml").read_text())
+    (when,) = [task["when"] for task in tasks if task.get("ansible.builtin.include_role", {}).get("name") == "gpu_software"]
+    software = {"origins": [list(pair) for pair in origins.items()]}
+    assert templates.evaluate(f"{{{{ {when} }}}}", image_parts=parts, software=software) is is_there
+
+
+def test_the_image_of_aws_has_cuda_and_nccl_and_takes_them_from_a_mirror_where_one_is_named() -> None:
+    software = record(nvidia_archive_address="https://mirror.example/cuda")
+    names = templates.value("gpu_software_names", role="gpu_software", software=software)
+    assert names == ["cuda-libraries-13-0", "cuda-minimal-build-13-0", "libnccl2", "libnccl-dev"]
+    (archive,) = [templates.value("gpu_software_archives", role="gpu_software", software=software)["nvidia"]]
+    assert (archive["address"], archive["key"]) == ("https://mirror.example/cuda", "https://mirror.example/cuda/key.asc")
+
+
 @pytest.mark.parametrize(("given", "suites"), [({}, "Suites: /"), ({"suite": "gpudirect-gib-apt", "component": "main"}, "Suites: gpudirect-gib-apt")])
 def test_an_archive_is_flat_or_has_a_suite_with_a_component(given: dict[str, str], suites: str) -> None:
     tasks = yaml.safe_load((templates.PLAYBOOKS / "roles/vendor_archive/tasks/main.yml").read_text())

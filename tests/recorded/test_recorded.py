@@ -135,11 +135,17 @@ RESERVED_SINCE = {"local-shared": {"update finish-control": ["finished", "provid
 """Stacks with maintenance windows: the controllers reserve nodes for them since then."""
 
 
+FINISHED_AGAIN = {"update finish-control": ["finished", "spec"], "update finish-access": ["finished", "spec"], "update acceptance": ["proves", "spec"]}
+LIBRARIES_SINCE = {"aws-training": FINISHED_AGAIN, "aws-public": FINISHED_AGAIN}
+"""Stacks with GPUs: their image has CUDA, NCCL and nccl-tests since then, which the software profile in the spec names."""
+
+
 def permitted(name: str) -> dict[str, list[str]]:
-    """Name what may change: where the image's playbook was changed, the archive of its files, whose hash the engine alone makes; what acceptance judges; rules that no host ever used; and what a builder first runs."""
+    """Name what may change: where the image's playbook was changed, the archive of its files, whose hash the engine alone makes; what acceptance judges; rules that no host ever used; what a builder first runs; and another software profile."""
     state = recorded(name)
     image = {} if images_now(name, state) == state.images else {"update image-bundle": ["source"]}
-    return image | JUDGED_SINCE.get(name, {}) | UNUSED_RULES.get(name, {}) | VERIFIED_SINCE.get(name, {}) | RESERVED_SINCE.get(name, {})
+    rules = (JUDGED_SINCE, UNUSED_RULES, VERIFIED_SINCE, RESERVED_SINCE, LIBRARIES_SINCE)
+    return image | {change: inputs for rule in rules for change, inputs in rule.get(name, {}).items()}
 
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="local hosts need root, in a preview too")

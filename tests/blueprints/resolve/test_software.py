@@ -49,6 +49,12 @@ def test_a_profile_of_another_target_is_answered_with_those_of_this_one() -> Non
     assert "`debian-13`" not in only.remedy
 
 
+def test_a_mirror_serves_the_image_of_a_cloud_too() -> None:
+    attempted = asked.attempt(software="ubuntu-24.04-aws", archives={"nvidia": {"address": "https://mirror.example.org/cuda"}})
+    usual = dict(asked.attempt(software="ubuntu-24.04-aws").spec.software.origins)
+    assert dict(attempted.spec.software.origins) == {**usual, "nvidia_archive_address": "https://mirror.example.org/cuda"}
+
+
 def test_a_mirror_takes_the_place_of_nvidia_s_archive_and_stand_ins_are_said() -> None:
     usual = asked.attempt(None, target="metal").spec
     mirror = {"address": "https://mirror.example.org/cuda", "key": "A" * 40, "simulated": True}
