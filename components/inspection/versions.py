@@ -78,7 +78,8 @@ def baked(cluster: spec.ClusterSpec, group: str) -> frozenset[str]:
     if cluster.site is not None or not _has_gpus(cluster, group):
         return frozenset()
     origins = dict(cluster.software.origins)
-    return frozenset(name for name in dict(cluster.software.versions) if f"{catalog.VENDOR_ARCHIVES.get(name)}{KEY}" in origins and name not in BUILT)
+    unbuilt = BUILT if SIMULATED in origins else frozenset()
+    return frozenset(name for name in dict(cluster.software.versions) if f"{catalog.VENDOR_ARCHIVES.get(name)}{KEY}" in origins and name not in unbuilt)
 
 
 def _has_gpus(cluster: spec.ClusterSpec, group: str) -> bool:

@@ -294,6 +294,11 @@ def test_a_node_whose_image_has_nccl_and_that_lacks_it_is_a_finding() -> None:
     found = [*versions.findings(known(cluster=baked), seen)]
     assert told(found) == [("CW770", "train-0: nccl")]
     assert "rebuild train-0" in found[0].remedy
+    origins = (("nvidia_archive_key", "A" * 40), ("nvidia_archive_simulated", "yes"))
+    parts = (("nccl", "2.30.4"), ("nccl_tests", "2.17.6"), ("container_toolkit", "1.18.2"))
+    for proofs, names in ((origins[:1], {"nccl", "nccl_tests"}), (origins, {"nccl"})):  # stand-ins have no compiler
+        image = dataclasses.replace(baked, software=dataclasses.replace(baked.software, versions=parts, origins=proofs))
+        assert versions.baked(image, "train") == names
     unproved = [*versions.findings(known(cluster=named.with_node_sets(real)), seen)]
     assert not [one for one in told(unproved) if one[0] == "CW770"], "without the archive's key, no host has to have it"
 

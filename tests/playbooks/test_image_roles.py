@@ -1,6 +1,7 @@
 """Roles of images: names that follow from the profile, addresses that a mirror replaces, and the key that counts."""
 
 import dataclasses
+import importlib
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -140,10 +141,33 @@ NVIDIA, CONTAINER = {"nvidia_archive_key": "A" * 40}, {"nvidia_container_archive
     ],
 )
 def test_an_image_has_the_software_of_gpus_where_the_profile_names_its_archive(parts: dict[str, str], origins: dict[str, str], is_there: bool) -> None:
+    assert chosen("gpu_software", parts, origins) is is_there
+
+
+def chosen(role: str, parts: dict[str, str], origins: dict[str, str]) -> bool:
+    """Say whether an image of these parts gets a role."""
     tasks = yaml.safe_load((templates.PLAYBOOKS / "tasks/install.yml").read_text())
-    (when,) = [task["when"] for task in tasks if task.get("ansible.builtin.include_role", {}).get("name") == "gpu_software"]
-    software = {"origins": [list(pair) for pair in origins.items()]}
-    assert templates.evaluate(f"{{{{ {when} }}}}", image_parts=parts, software=software) is is_there
+    (when,) = [task["when"] for task in tasks if task.get("ansible.builtin.include_role", {}).get("name") == role]
+    found: bool = templates.evaluate(f"{{{{ {when} }}}}", image_parts=parts, software={"origins": [list(pair) for pair in origins.items()]})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("parts", "origins", "is_there"),
+    [
+        (dict(PROFILE.versions), dict(PROFILE.origins), True),
+        (dict(ON_GOOGLE.versions), dict(ON_GOOGLE.origins), False),
+        (dict(PROFILE.versions), {**dict(PROFILE.origins), "nvidia_archive_simulated": "yes"}, False),
+        ({}, dict(PROFILE.origins), False),  # hosts that come from no image
+    ],
+)
+def test_an_image_has_what_acceptance_measures_with_where_a_compiler_is(parts: dict[str, str], origins: dict[str, str], is_there: bool) -> None:
+    assert chosen("nccl_tests", parts, origins) is is_there
+
+
+def test_acceptance_looks_where_the_image_has_its_programs() -> None:
+    collectives = importlib.import_module("acceptance.collectives")
+    assert collectives.PROGRAMS[0] == templates.value("nccl_tests_folder", role="nccl_tests", software=record())
 
 
 def test_the_image_of_aws_has_cuda_and_nccl_and_takes_them_from_a_mirror_where_one_is_named() -> None:
