@@ -21,6 +21,10 @@ options:
     description: Whether the image that the bake began with brought the kernel and the driver. The kernel is then the one that the machine runs.
     type: bool
     default: false
+  libraries:
+    description: Whether the image brings NCCL from NVIDIA's archive; otherwise jobs or a plugin bring it, and it is not looked for.
+    type: bool
+    default: false
 """
 RETURN = r"""
 problems:
@@ -41,10 +45,13 @@ MODULES = {
 
 
 def main() -> None:
-    spec = {"versions": {"type": "dict", "required": True}, "base_image": {"type": "bool", "default": False}}
+    flag = {"type": "bool", "default": False}
+    spec = {"versions": {"type": "dict", "required": True}, "base_image": flag, "libraries": flag}
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     has_base = module.params["base_image"]
     versions = {**module.params["versions"], **({"kernel": kernel_set.release()} if has_base else {})}
+    if not module.params["libraries"]:
+        versions.pop("nccl", None)
     names = tuple(name for part in MODULES if part in versions for name in MODULES[part])
     found = kernel_set.read(versions["kernel"], names) if "kernel" in versions else {}
     module.exit_json(changed=False, problems=problems(versions, found, has_base=has_base), found=found)
@@ -62,6 +69,7 @@ def problems(versions: Mapping[str, str], found: Mapping[str, Any], *, has_base:
         *_kernel(versions, found),
         *_driver(versions, found, has_base=has_base),
         *_efa(versions, found),
+        *_nccl(versions, found),
         *_google(versions, found),
         *_lustre(versions, found),
         *_mountpoint(versions, found),
@@ -108,6 +116,11 @@ def _efa(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]
         yield f"libfabric does not run: {kernel_set.FI_INFO} gives no version"
     if found["nccl_plugin_fails"]:
         yield f"NCCL's plugin {kernel_set.NCCL_PLUGIN} can't be loaded ({found['nccl_plugin_fails']}); NCCL would use TCP and say nothing"
+
+
+def _nccl(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]:
+    if "nccl" in versions and not fits(found["nccl_library"], versions["nccl"]):
+        yield f"the NCCL that programs load (libnccl.so.2) is of version {found['nccl_library'] or 'none'}, and the profile's is {versions['nccl']}"
 
 
 def _google(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]:

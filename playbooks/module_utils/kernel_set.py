@@ -67,6 +67,13 @@ def gcsfuse() -> str:
     return _found(r"gcsfuse version ([\d.]+)", ask([GCSFUSE, "--version"])) if os.access(MOUNT_GCSFUSE, os.X_OK) else ""
 
 
+def nccl_library() -> str:
+    """Give the version of the NCCL that programs load, as it says itself (nccl.h, NCCL_VERSION, from 2.9 on); empty: there is none. No GPU is needed."""
+    program = "import ctypes; code = ctypes.c_int(); ctypes.CDLL('libnccl.so.2').ncclGetVersion(ctypes.byref(code)); print(code.value)"
+    code = _found(r"^(\d+)$", ask([sys.executable, "-c", program]).strip())
+    return f"{int(code) // 10000}.{int(code) // 100 % 100}.{int(code) % 100}" if code else ""
+
+
 def plugin_fails() -> str:
     """Load NCCL's plugin as NCCL does, in a process of its own; give the linker's reason where that fails."""
     program = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"

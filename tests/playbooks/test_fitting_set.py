@@ -17,6 +17,7 @@ VERSIONS = {
     "kernel": KERNEL,
     "driver": "580.178.04",
     "cuda": "13.0.2",
+    "nccl": "2.30.4",
     "efa_installer": "1.50.0",
     "lustre_client": "2.15.6-1fsx34",
     "mountpoint": "1.24.0",
@@ -35,6 +36,7 @@ GOOD: dict[str, Any] = {
     "fabric_manager": "580.178.04",
     "efa_installer": "1.50.0",
     "fi_info": True,
+    "nccl_library": "2.30.4",
     "nccl_plugin_fails": "",
     "nccl_scripts": [],
     "mount_lustre": True,
@@ -75,6 +77,8 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
         {"nccl_plugin_fails": "OSError: libhwloc.so.15: cannot open shared object file"},
         "NCCL's plugin libnccl-net.so can't be loaded (OSError: libhwloc.so.15: cannot open shared object file); NCCL would use TCP and say nothing",
     ),
+    ({"nccl_library": "2.27.5"}, "the NCCL that programs load (libnccl.so.2) is of version 2.27.5, and the profile's is 2.30.4"),
+    ({"nccl_library": ""}, "the NCCL that programs load (libnccl.so.2) is of version none, and the profile's is 2.30.4"),
     ({"modules.lustre": None}, f"the kernel {KERNEL} has no module lustre"),
     ({"modules.lnet": {"version": "", "release": OTHER}}, f"the module lnet was built for the kernel {OTHER}, and would not be loaded by {KERNEL}"),
     ({"modules.lustre": {"version": "2.12.8", "release": KERNEL}}, "the module lustre is of version 2.12.8, and the profile's client is 2.15.6-1fsx34"),
@@ -161,7 +165,17 @@ def test_the_parts_of_google_s_profile_are_those_that_are_tested_here() -> None:
     assert {name: version for name, version in ON_GOOGLE.items() if name != "kernel"}.items() <= asked.items()
 
 
-@pytest.mark.parametrize("part", ["driver", "efa_installer", "lustre_client", "mountpoint"])
+@pytest.mark.parametrize(("code", "version"), [(23004, "2.30.4"), (22907, "2.29.7"), (21805, "2.18.5"), (None, "")])
+def test_nccl_says_itself_which_one_programs_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int | None, version: str) -> None:
+    if code is not None:
+        source = f"int ncclGetVersion(int *version) {{ *version = {code}; return 0; }}"
+        words = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(tmp_path / "libnccl.so.2")]
+        subprocess.run(words, input=source, text=True, check=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    assert importlib.import_module("ansible.module_utils.kernel_set").nccl_library() == version
+
+
+@pytest.mark.parametrize("part", ["driver", "efa_installer", "nccl", "lustre_client", "mountpoint"])
 def test_what_the_profile_does_not_name_is_not_looked_for(part: str) -> None:
     versions = {name: version for name, version in VERSIONS.items() if name != part}
     modules = importlib.import_module("fitting_set").MODULES
@@ -169,6 +183,7 @@ def test_what_the_profile_does_not_name_is_not_looked_for(part: str) -> None:
     missing: dict[str, dict[str, Any]] = {
         "driver": {"driver_library": "", "fabric_manager": ""},
         "efa_installer": {"efa_installer": "", "fi_info": False, "nccl_plugin_fails": "gone"},
+        "nccl": {"nccl_library": ""},
         "lustre_client": {"mount_lustre": False},
         "mountpoint": {"mountpoint": ""},
     }
