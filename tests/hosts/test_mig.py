@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from blueprints.project import project_root
-from tests.hosts.deployment import Deployment, deployment
+from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 
 pytestmark = [pytest.mark.hosts, pytest.mark.soak]
 
 NODE = "train-1"
 DEVICES = "/dev/clusterwright-mig"
+REPAIR = ("drift", "fix", "--yes", "--layer", "capability")
 OPENED = f"for one in {DEVICES}/*-compute; do (: <$one) 2>&1; done; true"
 
 
@@ -42,3 +43,21 @@ def test_a_job_gets_instances_by_profile_and_opens_no_others(divided: Deployment
     assert "3g.40gb" in own
     shown = divided.ssh(f"srun --nodelist={NODE} --gpus=1g.10gb:2 sh -c 'echo $CUDA_VISIBLE_DEVICES'")
     assert len(shown.strip().split(",")) == 2
+
+
+def test_instances_that_are_lost_are_made_again_soon_after_a_job_and_not_under_one(divided: Deployment) -> None:
+    job = divided.ssh(f"sbatch --parsable --nodelist={NODE} --gpus=1g.10gb:1 --wrap 'sleep 600'").strip()
+    wait_until(lambda: divided.ssh(f"squeue --noheader --format=%T --job={job}").strip() == "RUNNING", awaiting="the job to run", within_s=SOON_S)
+    divided.inside(NODE, "sh", "-c", "rm /dev/nvidia-caps/*")
+    assert divided.clusterwright(*REPAIR).returncode == 7
+    assert _instances(divided) == 0, "the job may be about to open them"
+    divided.ssh(f"scancel {job}")
+    wait_until(lambda: divided.clusterwright(*REPAIR).returncode == 0, awaiting="a repair that finds no job on the node", within_s=SOON_S)
+    assert _instances(divided) == 6
+    divided.wait_for_idle(2)
+    said = divided.ssh(f"srun --nodelist={NODE} --gpus=1g.10gb:1 sh -c '{OPENED}'").splitlines()
+    assert (len(said), len([line for line in said if "not permitted" in line])) == (6, 5)
+
+
+def _instances(divided: Deployment) -> int:
+    return int(divided.inside(NODE, "sh", "-c", f"for one in {DEVICES}/*-compute; do [ ! -e $one ] || echo $one; done | wc -l"))
