@@ -44,6 +44,8 @@ class Addon:
     """Whether this version can install it."""
     excludes: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    """Those that its manifests create."""
     kubernetes_min: str = ""
     """The oldest minor version of Kubernetes that its project supports; empty: unknown."""
 
@@ -68,6 +70,7 @@ def _addon(
     built: bool = False,
     excludes: tuple[str, ...] = (),
     needs: tuple[str, ...] = (),
+    namespaces: tuple[str, ...] = (),
     **rest: Any,
 ) -> Addon:
     return Addon(
@@ -78,5 +81,6 @@ def _addon(
         is_built=built,
         excludes=tuple(excludes),
         needs=tuple(needs),
+        namespaces=tuple(namespaces),
         **rest,
     )

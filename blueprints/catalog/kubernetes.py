@@ -67,6 +67,18 @@ class Ranges:
     as_of: str
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Namespaces:
+    """Namespaces that are Kubernetes' own."""
+
+    initial: tuple[str, ...]
+    """What every cluster has from its start."""
+    prefix: str
+    """How names begin that Kubernetes keeps for itself."""
+    source: str
+    as_of: str
+
+
 @functools.cache
 def kubernetes_versions() -> Mapping[str, KubernetesVersion]:
     """Give every known version, the oldest first."""
@@ -90,6 +102,13 @@ def kubernetes_skew() -> Skew:
 def kubernetes_ranges() -> Ranges:
     """Give the addresses inside a cluster where the blueprint names none."""
     return Ranges(**files.mapping("kubernetes")["ranges"])
+
+
+@functools.cache
+def kubernetes_namespaces() -> Namespaces:
+    """Give the namespaces that are Kubernetes' own."""
+    entry = files.mapping("kubernetes")["namespaces"]
+    return Namespaces(tuple(entry["initial"]), entry["prefix"], entry["source"], entry["as_of"])
 
 
 def containerd(system: str) -> str:

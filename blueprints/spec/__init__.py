@@ -10,7 +10,7 @@ from .codec import as_record, from_record, people_from_view
 from .hosts import Gpus, Hardware, HostGroup, Machine, MigSlices, Nic
 from .network import Network, Subnet
 from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
-from .people import Account, Login, User
+from .people import Account, Login, User, accounts_of_jobs
 from .schedulers import POLICY_ENFORCER, Addon, Database, Kubernetes, KwokNodes, Qos, Slurm
 from .site import Site, SiteBmc, SiteHost, SiteInterface, SiteRoce, SiteRoute, port_address
 from .software import Software
@@ -64,6 +64,7 @@ __all__ = [
     "User",
     "Window",
     "acceptance_view",
+    "accounts_of_jobs",
     "as_record",
     "from_record",
     "kubernetes_view",

@@ -1,6 +1,7 @@
 """Users, their accounts, and where they log in."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Annotated
 
 from . import cost
@@ -46,3 +47,9 @@ class Login:
     """Slurm's REST API answers at the address of the login nodes."""
     tunnel: Annotated[bool, cost.in_place("the way to log in changes, and the load balancer comes or goes")] = False
     """People and `up` reach the first login node through the cloud's own tunnel."""
+
+
+def accounts_of_jobs(accounts: Sequence[Account]) -> tuple[Account, ...]:
+    """Give the accounts that jobs run in: those with users, and those that no other account names as its parent."""
+    parents = {one.parent for one in accounts}
+    return tuple(one for one in accounts if one.users or one.name not in parents)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from blueprints import durations
-from blueprints.spec import Account, ClusterSpec, FileSystem, Kubernetes, NodeSet, Qos, User
+from blueprints.spec import Account, ClusterSpec, FileSystem, Kubernetes, NodeSet, Qos, User, accounts_of_jobs
 
 from . import file_systems as mounted
 from . import kwok_nodes, labels, network_policies, pod_rules, quotas
@@ -45,7 +45,7 @@ def by_account(spec: ClusterSpec, *, has_queues: bool = True, file_systems: Sequ
         file_systems: those that nodes mount.
     """
     node_sets, qos = _parts(spec)
-    accounts = {labels.object_name(one.name): one for one in quotas.leaves(spec.accounts)}
+    accounts = {labels.object_name(one.name): one for one in accounts_of_jobs(spec.accounts)}
     return {
         name: [
             *(one for one in of_account(account, spec, node_sets, qos) if has_queues or not _is_queueing(one)),
@@ -58,7 +58,7 @@ def by_account(spec: ClusterSpec, *, has_queues: bool = True, file_systems: Sequ
 def of_pods(spec: ClusterSpec) -> Iterator[dict[str, Any]]:
     """Give what pods of accounts may not do, and who changes what they may reach."""
     node_sets, _ = _parts(spec)
-    accounts = {labels.object_name(one.name): {user.uid for user in spec.users if user.name in one.users} for one in quotas.leaves(spec.accounts)}
+    accounts = {labels.object_name(one.name): {user.uid for user in spec.users if user.name in one.users} for one in accounts_of_jobs(spec.accounts)}
     yield from pod_rules.shared(accounts, marks=MANAGED)
     yield from network_policies.rule(marks=MANAGED)
     if _pod_security(node_sets) == PRIVILEGED:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from blueprints.spec import Account, NodeSet
+from blueprints.spec import Account, NodeSet, accounts_of_jobs
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,19 +42,13 @@ def capacities(node_sets: Sequence[NodeSet]) -> tuple[Capacity, ...]:
     return tuple(sorted(found.values(), key=lambda one: one.gpus > 0))
 
 
-def leaves(accounts: Sequence[Account]) -> tuple[Account, ...]:
-    """Give the accounts that jobs run in: those with users, and those that no other account names as its parent."""
-    parents = {one.parent for one in accounts}
-    return tuple(one for one in accounts if one.users or one.name not in parents)
-
-
 def weights(accounts: Sequence[Account]) -> dict[str, float]:
     """Give each leaf's part of the cluster: shares divide what their parent has, as in Slurm's fair tree."""
     by_name = {one.name: one for one in accounts}
     children: dict[str | None, list[Account]] = {}
     for one in accounts:
         children.setdefault(one.parent if one.parent in by_name else None, []).append(one)
-    chosen = [one.name for one in leaves(accounts)]
+    chosen = [one.name for one in accounts_of_jobs(accounts)]
     found = dict.fromkeys(chosen, 0.0)
 
     def descend(parent: str | None, part: float) -> None:

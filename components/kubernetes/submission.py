@@ -7,9 +7,9 @@ import pydantic
 
 from blueprints import durations
 from blueprints.language import values
-from blueprints.spec import ClusterSpec, NodeSet
+from blueprints.spec import ClusterSpec, NodeSet, accounts_of_jobs
 
-from . import file_systems, jobs, labels, queues, quotas
+from . import file_systems, jobs, labels, queues
 
 
 class JobFile(pydantic.BaseModel):
@@ -99,7 +99,7 @@ def _files(names: Sequence[str], spec: ClusterSpec, user: str, account: str) -> 
     known = {one.name: one for one in spec.storage}
     if missing := [name for name in names if name not in known]:
         raise jobs.JobInvalid(f"the cluster has no storage {', '.join(missing)}; it has {', '.join(known) or 'none'}")
-    members = next(one.users for one in quotas.leaves(spec.accounts) if labels.object_name(one.name) == account)
+    members = next(one.users for one in accounts_of_jobs(spec.accounts) if labels.object_name(one.name) == account)
     uid = next((one.uid for one in spec.users if one.name == user and user in members), None)
     if uid is None:
         raise jobs.JobInvalid(f"a job with storage runs as a user of its account {account}, and {user or 'nobody'} is none of them: name one with --user")
@@ -121,7 +121,7 @@ def _pool(name: str, node_sets: Sequence[NodeSet]) -> tuple[NodeSet, ...]:
 
 
 def _account(name: str, spec: ClusterSpec, user: str) -> str:
-    known = {one.name for one in quotas.leaves(spec.accounts)}
+    known = {one.name for one in accounts_of_jobs(spec.accounts)}
     chosen = name or next((one.default_account for one in spec.users if one.name == user), "")
     if chosen not in known:
         raise jobs.JobInvalid(f"the cluster has no account {chosen or '(none named)'} that jobs run in; it has {', '.join(sorted(known))}")

@@ -3,6 +3,7 @@
 import tomllib
 
 import pytest
+import yaml
 
 from blueprints import catalog
 from blueprints.catalog import files
@@ -42,3 +43,14 @@ def test_images_are_named_with_their_registry_and_a_tag() -> None:
         registry, _, rest = image.partition("/")
         assert "." in registry
         assert ":" in rest
+
+
+def test_the_namespaces_of_an_add_on_are_those_that_its_own_manifests_create() -> None:
+    parts = project_root() / "tools" / "kubernetes" / "parts"
+    found = {}
+    for path in parts.glob("*/*.yaml"):
+        objects = [one for one in yaml.safe_load_all(path.read_text()) if one and "kind" in one]
+        if objects:
+            found[path.parent.name] = {one["metadata"]["name"] for one in objects if one["kind"] == "Namespace"}
+    assert found
+    assert found == {name: set(catalog.addons()[name].namespaces) for name in found}
