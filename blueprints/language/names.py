@@ -33,6 +33,7 @@ HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 HOST_LIST = re.compile(r"[A-Za-z0-9\[\], -]+")
 INTERFACE = re.compile(r"[A-Za-z0-9_.-]{1,15}")
 """IFNAMSIZ of Linux: 15 characters and the end."""
+LOOPBACK = "lo"
 LINUX_USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 
 RESERVED_POOLS = {
@@ -49,7 +50,7 @@ RESERVED_TAGS = "clusterwright"
 RESERVED_LABELS = ("kubernetes.io", "k8s.io")
 RESERVED_QOS = {"normal": "Slurm makes a quality of service of this name itself"}
 RESERVED_ACCOUNTS = {"root": "it is Slurm's own account at the top of the tree"}
-# Users and groups of Debian's base-passwd, and of the packages on the cluster's hosts. A user has a group of the same name.
+# Users and groups of Debian's base-passwd, of Ubuntu's server image, and of the packages on the cluster's hosts. A user has a group of the same name.
 RESERVED_USERS = frozenset(
     (
         *("adm", "audio", "backup", "bin", "cdrom", "clock", "cluster-admin", "crontab", "daemon", "dialout", "dip", "disk", "fax", "floppy", "games"),
@@ -58,6 +59,10 @@ RESERVED_USERS = frozenset(
         *("slurm", "slurmrestd", "src", "sshd", "ssl-cert", "staff", "sudo", "sync", "sys", "systemd-coredump", "systemd-journal"),
         *("systemd-network", "systemd-resolve", "systemd-timesync", "tape", "tss", "tty", "users", "utmp", "uucp", "uuidd", "video"),
         *("voice", "www-data"),
+        # Packages of the hosts: isc-dhcp's successor dhcpcd, nfs-common, rdma-core, docker-registry, apt-cacher-ng, sssd, nvidia-persistenced (as of 2026-11).
+        *("dhcpcd", "statd", "rdma", "docker-registry", "apt-cacher-ng", "sssd", "nvidia-persistenced"),
+        # Ubuntu 24.04's server image (as of 2026-11).
+        *("fwupd-refresh", "landscape", "lxd", "pollinate", "syslog", "tcpdump", "usbmux"),
     )
 )
 
@@ -139,7 +144,7 @@ def host_list(text: str) -> str:
 def interface(name: str) -> str:
     """Check the name of a network interface."""
     if INTERFACE.fullmatch(name) and name not in (".", ".."):
-        return name
+        return _free(name, "interface", "it is the loopback interface of every host" if name == LOOPBACK else None)
     why = "Linux allows letters, digits, `-`, `_` and `.`, at most 15"
     raise Unfit(Code.NAME_FORM, f"{message_text.quoted(name)} can't be the name of an interface", why=why, remedy="write the name that `ip link` shows")
 
