@@ -137,6 +137,7 @@ class Code(FindingCode):
     INVENTORY_UNUSED = "CW359", NOTE, "hosts of the inventory that the cluster doesn't use", "name them in a pool, or leave them for another cluster"
     BMC_ACCESS = "CW360", ERROR, "management controllers (BMCs) that can't be asked as described", "write a user and one source of the password, as the page says"
     BMC_UNPINNED = "CW361", WARNING, "a management controller (BMC) without a pinned or signed certificate: it is not asked", "`clusterwright lookup bmcs` shows the fingerprints to compare and to write"
+    ADDRESS_UNUSABLE = "CW362", (ERROR, WARNING), "an address that no host of its network can have, or a rail alone in its network", "choose addresses between the first and the last one of the network"
     RAIL_NETWORK = "CW370", ERROR, "a rail whose network overlaps the hosts' own, or another rail's in part", "give each rail a network of its own"
     RAIL_NEXT_HOP = "CW371", ERROR, "a next hop of a rail that is not in the rail's network", "write the address of the switch or router in the rail's own network"
     RAIL_ROUTE_CUTS = "CW372", ERROR, "a route of a rail that leads to the hosts' own network", "write the networks of the fabric only"

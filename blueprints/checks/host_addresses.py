@@ -1,9 +1,15 @@
 """Whose every address of an inventory is: of hosts, of their interfaces, and of their management controllers. Pure."""
 
 import dataclasses
+import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 
 from .. import spec
+
+NETWORK, BROADCAST = "the first address", "the last address"
+NOT_OF_A_HOST = "the first address of a network stands for the network, and the last one for all of its hosts (RFC 1122, section 3.2.1.3)"
+LONGEST_PREFIX_WITH_BOTH = 30
+"""Networks of /31 and /32 have neither (RFC 3021)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,3 +60,10 @@ def duplicates(hosts: Sequence[spec.SiteHost]) -> Iterator[tuple[str, Owner, Own
         is_way = owner.host == other.host and other.is_host and not owner.is_bmc
         if owner != other and not is_way:
             yield written, other, owner
+
+
+def kind(address: str, network: ipaddress.IPv4Network) -> str | None:
+    """Say which address of its network no host can have as its own; None: a host can, or it is a DNS name."""
+    if network.prefixlen > LONGEST_PREFIX_WITH_BOTH:
+        return None
+    return {str(network.network_address): NETWORK, str(network.broadcast_address): BROADCAST}.get(address)

@@ -151,6 +151,18 @@ def _outside(cluster: spec.ClusterSpec, places: Places, source: Document) -> Ite
         what = f"{hostlist.compress(host.name for host in outside)} {'is' if len(outside) == 1 else 'are'} outside of the cluster's network {own}"
         why = f"the address of {outside[0].name} is {outside[0].address}; firewalls and exports of the cluster admit the network's own hosts"
         yield finding.Finding(_ERROR, Code.HOST_OUTSIDE_NETWORK, places.of(outside[0].name, "address"), what, why, "correct the address, or `network.cidr`")
+    edges = {str(own.network_address), str(own.broadcast_address)}
+    for host in [host for host in cluster.site.hosts if host.address in edges]:
+        kind = host_addresses.kind(host.address, own)
+        if kind is None:
+            continue
+        what = f"the address of {host.name}, {host.address}, is {kind} of the cluster's network {own}"
+        where = places.of(host.name, "address")
+        yield finding.Finding(_ERROR, Code.ADDRESS_UNUSABLE, where, what, host_addresses.NOT_OF_A_HOST, "correct the address, or `network.cidr`")
+    if source.at("access", "address") is not None and (kind := host_addresses.kind(cluster.network.balancer_address, own)):
+        what = f"the address of the load balancer, {cluster.network.balancer_address}, is {kind} of the cluster's network {own}"
+        remedy = "write a free address of the hosts' network"
+        yield finding.Finding(_ERROR, Code.ADDRESS_UNUSABLE, source.where("access", "address"), what, host_addresses.NOT_OF_A_HOST, remedy)
     if source.at("access", "address") is not None and _is_outside(cluster.network.balancer_address, own):
         what = f"the address of the load balancer, {cluster.network.balancer_address}, is outside of the cluster's network {own}"
         why = "the login nodes answer at it, in their own network"

@@ -12,12 +12,14 @@ from typing import Self
 from .. import finding, hostlist, language, spec
 from ..codes import Code
 from ..document import Document
+from ..language import addresses
+from . import host_addresses
 from .inventory import Places
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
 MOST_MTU = 9_216
 """The largest MTU that Ethernet switches of fabrics carry (NVIDIA Spectrum, Arista, SONiC: 9216 is their usual `jumbo` MTU)."""
-ETHERNET_LETTERS = 17
+_ALONE = 32
 
 _Fault = tuple[Code, finding.Level, str, str, str, str]
 """Code, level, key, what (with a place for hosts and interface), why, remedy."""
@@ -70,6 +72,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             network = networks.get(interface.name)
             faults = [
                 *_in_own(host, interface, network, own),
+                *_unusable(interface, network),
                 *_next_hops(interface, network),
                 *_routes(interface, own),
                 *_mtu(interface, usual),
@@ -87,6 +90,36 @@ def _in_own(host: spec.SiteHost, interface: spec.SiteInterface, network: _Networ
     if own and network and network.overlaps(own) and interface.address.split("/")[0] != host.address:
         why = "hosts would answer what reaches them in their own network through the rail"
         yield Code.RAIL_NETWORK, _ERROR, "address", f"{{}} is in {network}, which overlaps the hosts' own network {own}", why, "choose another network"
+
+
+def _unusable(interface: spec.SiteInterface, network: _Network | None) -> Iterator[_Fault]:
+    """Find addresses that stand for the network itself or for all of its hosts. Networks of /31 have none of both (RFC 3021)."""
+    if network is None:
+        return
+    if network.length == _ALONE and not interface.gateway and not interface.routes:
+        why = "a network of /32 has one address, so that the rail reaches no other one unless a program on the host adds routes"
+        yield (
+            Code.ADDRESS_UNUSABLE,
+            _WARNING,
+            "address",
+            "{} is alone in its network, a /32",
+            why,
+            "write the length of the prefix that the rail's switches have",
+        )
+    elif network.length <= host_addresses.LONGEST_PREFIX_WITH_BOTH and (kind := _kind(_number(interface.address.partition("/")[0]), network)):
+        remedy = f"choose other addresses, or write a shorter prefix than /{network.length} if the rail's network is larger"
+        yield (
+            Code.ADDRESS_UNUSABLE,
+            _ERROR,
+            "address",
+            f"the address of {{}} is {kind} of its network, a /{network.length}",
+            host_addresses.NOT_OF_A_HOST,
+            remedy,
+        )
+
+
+def _kind(address: int, network: _Network) -> str | None:
+    return {network.first: host_addresses.NETWORK, network.last: host_addresses.BROADCAST}.get(address)
 
 
 def _do_overlap(networks: Mapping[str, _Network]) -> bool:
@@ -141,7 +174,7 @@ def _routes(interface: spec.SiteInterface, own: _Network | None) -> Iterator[_Fa
 
 
 def _mtu(interface: spec.SiteInterface, usual: Mapping[str, int]) -> Iterator[_Fault]:
-    if interface.mtu > MOST_MTU and (not interface.mac or len(interface.mac) == ETHERNET_LETTERS):
+    if interface.mtu > MOST_MTU and (not interface.mac or len(interface.mac) == addresses.ETHERNET_LETTERS):
         why = f"switches carry {MOST_MTU} bytes at most, and drop larger packets silently"
         yield Code.RAIL_MTU, _WARNING, "mtu", f"{{}} has the MTU {interface.mtu}", why, f"write at most {MOST_MTU}, and the same at the switches"
     most = usual.get(interface.name, interface.mtu)
@@ -151,7 +184,7 @@ def _mtu(interface: spec.SiteInterface, usual: Mapping[str, int]) -> Iterator[_F
 
 
 def _partition(interface: spec.SiteInterface, site: spec.Site) -> Iterator[_Fault]:
-    if interface.partition_key and (site.roce or len(interface.mac) == ETHERNET_LETTERS):
+    if interface.partition_key and (site.roce or len(interface.mac) == addresses.ETHERNET_LETTERS):
         why = "`inventory.roce` says that the fabric is Ethernet" if site.roce else f"{interface.mac} is the hardware address of an Ethernet interface"
         remedy = (
             "remove `partition_key`; on an InfiniBand fabric, remove `inventory.roce`"

@@ -68,6 +68,9 @@ def _address(cluster: spec.ClusterSpec, site: spec.Site, source: Document) -> It
         what = f"`control.address` is {site.address}, which is outside of the cluster's network {cluster.network.cidr}"
         why = "nodes reach their way out without a router between"
         yield _finding(what, why, _FREE, source)
+    elif cluster.network.cidr and (kind := host_addresses.kind(site.address, ipaddress.IPv4Network(cluster.network.cidr))):
+        what = f"`control.address` is {site.address}, {kind} of the cluster's network {cluster.network.cidr}"
+        yield _finding(what, host_addresses.NOT_OF_A_HOST, _FREE, source)
 
 
 def _finding(what: str, why: str, remedy: str, source: Document, level: finding.Level = finding.Level.ERROR) -> finding.Finding:

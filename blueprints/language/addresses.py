@@ -17,6 +17,9 @@ RANGE = re.compile(rf"({values.ADDRESS.pattern})\+(/([0-9]|[12][0-9]|3[0-2]))?")
 MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){19}")
 """6 bytes of Ethernet, or the 20 of an InfiniBand interface (RFC 4391, section 9.1.1)."""
 PARTITION_KEY = re.compile(r"0x(?!8000|[Ff]{4})[89A-Fa-f][0-9A-Fa-f]{3}")
+GROUP_BIT = 0x01
+"""Of the first byte of an Ethernet address: set, it names a group of stations, as in multicast and broadcast (IEEE 802-2014, section 8.2.2)."""
+ETHERNET_LETTERS = 17
 FULL_MEMBER = 0x8000
 """Of a partition key's 16 bits: the highest one. The other 15 bits are the partition (InfiniBand Architecture Specification, volume 1, section 10.9.1.1)."""
 DEFAULT_PARTITION = 0x7FFF
@@ -53,15 +56,17 @@ def host_key(text: str) -> str:
 
 
 def ipv4(text: str) -> str:
-    """Check an IPv4 address."""
+    """Check an IPv4 address that a host can have."""
     if is_ipv4(text):
-        return text
+        return _of_a_host(text, text)
     raise _no_address(text, why="an IPv4 address has four numbers from 0 to 255 with dots between them", remedy="write it like `10.20.0.11`")
 
 
 def host(text: str) -> str:
     """Check an IPv4 address or DNS name."""
-    if is_ipv4(text) or (DNS_NAME.fullmatch(text) and not text.replace(".", "").isdigit()):
+    if is_ipv4(text):
+        return _of_a_host(text, text)
+    if DNS_NAME.fullmatch(text) and not text.replace(".", "").isdigit():
         return text
     if "/" in text and is_ipv4(text.partition("/")[0]):
         raise _no_address(
@@ -75,10 +80,12 @@ def interface(text: str) -> str:
     try:
         if not WITH_PREFIX.fullmatch(text):
             raise ValueError
-        return str(ipaddress.IPv4Interface(text))
+        found = str(ipaddress.IPv4Interface(text))
     except ValueError:
         why = "an interface has an IPv4 address and the length of its network's prefix"
         raise _no_address(text, why=why, remedy="write it like `10.40.0.11/24`") from None
+    _of_a_host(text, found)
+    return found
 
 
 def first_of_range(text: str) -> Range:
@@ -89,13 +96,17 @@ def first_of_range(text: str) -> Range:
         meant = f"{text}+" if is_ipv4(text) else None
         raise _no_address(text, why=why, remedy=f"write `{meant}`" if meant else "write it like `10.20.0.11+`", meant=meant)
     address, _, prefix = text.partition("+")
+    _of_a_host(text, address)
     return Range(int(ipaddress.IPv4Address(address)), prefix)
 
 
 def mac(text: str) -> str:
     """Check a hardware address; give it in lower case with colons."""
     if MAC.fullmatch(text):
-        return text.lower().replace("-", ":")
+        written = text.lower().replace("-", ":")
+        if fault := _mac_fault(written):
+            raise Unfit(Code.MAC_FORM, f"no interface can have the hardware address {written}", why=fault, remedy="write it as `ip link` shows it")
+        return written
     why = "a hardware address has six pairs of hexadecimal digits, or the twenty of InfiniBand, with colons between them"
     raise Unfit(
         Code.MAC_FORM, f"{message_text.quoted(text)} is not a hardware address", why=why, remedy="write it as `ip link` shows it, like `b8:3f:d2:00:11:22`"
@@ -138,6 +149,31 @@ def fingerprint(text: str) -> str:
 
 def is_ipv4(text: str) -> bool:
     return values.ADDRESS.fullmatch(text) is not None and all(int(number) <= 255 for number in text.split("."))
+
+
+def _of_a_host(text: str, address: str) -> str:
+    """Refuse addresses that no host has in any network. Source: RFC 6890, tables 1, 4 and 15; RFC 5771 (multicast)."""
+    match int(address.partition(".")[0]):
+        case 0:
+            why = "addresses that begin with 0 mean this host or this network, whichever it is"
+        case 127:
+            why = "addresses that begin with 127 lead each host to itself"
+        case first if 224 <= first < 240:
+            why = "addresses from 224.0.0.0 to 239.255.255.255 are for multicast: they name groups of hosts"
+        case first if first >= 240:
+            why = "addresses from 240.0.0.0 on are reserved"
+        case _:
+            return text
+    what = f"no host can have the address {message_text.quoted(text)}"
+    raise Unfit(Code.ADDRESS_FORM, what, why=why, remedy="write the address that `ip address` shows on the host")
+
+
+def _mac_fault(written: str) -> str | None:
+    if not written.strip("0:"):
+        return "an address of zeros is what a card without an address shows"
+    if len(written) == ETHERNET_LETTERS and int(written[:2], 16) & GROUP_BIT:
+        return "the first byte is odd: such addresses name a group of stations, and no card sends from one"
+    return None
 
 
 def _no_address(text: str, *, why: str, remedy: str, meant: str | None = None) -> Unfit:
