@@ -42,24 +42,15 @@ from . import (
     storage,
     usability,
     users,
+    whole_nodes,
 )
 
 Check: TypeAlias = Callable[[spec.ClusterSpec, language.Blueprint, document.Document], Iterator[finding.Finding]]
 
 _CHECKS: tuple[Check, ...] = (
     *(hosts.check, inventory.check, rails.check, names.check, duplicates.check, bmcs.check),
-    *(
-        references.check,
-        users.check,
-        accounts.check,
-        qos.check,
-        partitions.check,
-        usability.check,
-        schedulers.check,
-        kubernetes.check,
-        namespaces.check,
-        maintenance.check,
-    ),
+    *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, whole_nodes.check),
+    *(schedulers.check, kubernetes.check, namespaces.check, maintenance.check),
     *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check, acceptance.check),
     *(identifiers.check, network.check, access.check, shared_address.check, site_network.check, mounts.check, storage.check, data_protection.check),
     *(control.check, scale.check, quotas.check, permissions.check, features.check),

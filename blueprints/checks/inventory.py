@@ -29,6 +29,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     places = Places(blueprint, source)
     yield from _missing(cluster.site.hosts, places)
     yield from _named(cluster, places)
+    yield from _upper_case(cluster, places)
     yield from _duplicates(cluster.site.hosts, places)
     yield from _outside(cluster, places, source)
     yield from _balancer(cluster, blueprint, source)
@@ -48,6 +49,12 @@ class Places:
     @property
     def format(self) -> str:
         return self._inventory.format
+
+    def named(self, host: str) -> finding.Position:
+        """Give where the inventory names a host."""
+        ranges = (number for number, one in enumerate(self._inventory.ranges) if host in hostlist.expand(one.names))
+        number = None if host in self._inventory.hosts else next(ranges, None)
+        return self._source.where_key("inventory", "hosts", host) if number is None else self._source.where("inventory", "ranges", number, "names")
 
     def of(self, host: str, *key: str) -> finding.Position:
         single: Path = ("inventory", "hosts", host)
@@ -90,6 +97,19 @@ def _named(cluster: spec.ClusterSpec, places: Places) -> Iterator[finding.Findin
         what = f"the inventory has no IPv4 address of {hostlist.compress(named)}, only a DNS name"
         why = "kubelet, etcd and the API server know their hosts by addresses"
         yield finding.Finding(_ERROR, Code.HOST_ADDRESS_MISSING, places.of(named[0], "address"), what, why, "write its IPv4 address")
+
+
+def _upper_case(cluster: spec.ClusterSpec, places: Places) -> Iterator[finding.Finding]:
+    """Find hosts whose names can't be those of nodes of Kubernetes. Slurm knows hosts by any name."""
+    if cluster.kubernetes is None:
+        return
+    groups = [cluster.kubernetes.control, *(one.hosts for one in cluster.kubernetes.node_sets)]
+    if upper := [name for group in groups if group and group.members for name in group.hostnames if name != name.lower()]:
+        what = f"the names of {hostlist.compress(upper)} have upper-case letters"
+        why = "a node of Kubernetes has a name in lower case (RFC 1123); kubeadm changes the letters, and the node would not be found by the host's name"
+        wanted = message_text.quoted(hostlist.compress(name.lower() for name in upper))
+        remedy = f"write {wanted}, wherever the blueprint names the hosts, and give them these names with `hostnamectl set-hostname`"
+        yield finding.Finding(_ERROR, Code.HOST_NAME_FORM, places.named(upper[0]), what, why, remedy)
 
 
 def _duplicates(hosts: Sequence[spec.SiteHost], places: Places) -> Iterator[finding.Finding]:

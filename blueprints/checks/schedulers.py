@@ -23,7 +23,9 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             why = "taints apply to Kubernetes pods only; in Slurm, `partition` controls who may use the nodes"
             where = source.where_key("pools", name, "taints")
             yield finding.Finding(_WARNING, Code.KUBERNETES_ONLY, where, what, why, "remove them, or write `scheduler: kubernetes` for the pool")
-        elif owner == _KUBERNETES and pool.partition != language.Partition():
+        elif owner == _KUBERNETES:
+            yield from _taints(name, pool, source)
+        if owner == _KUBERNETES and pool.partition != language.Partition():
             what = f"the pool {name} has settings of a partition, and it is a Kubernetes pool"
             why = "partitions exist in Slurm only, so these settings have no effect"
             where = source.where_key("pools", name, "partition")
@@ -56,3 +58,15 @@ def _without_pool(owners: set[str], source: Document) -> Iterator[finding.Findin
 
 def _owner(blueprint: language.Blueprint, pool: language.Pool) -> str:
     return pool.scheduler or (_KUBERNETES if blueprint.scheduler == _KUBERNETES else _SLURM)
+
+
+def _taints(name: str, pool: language.Pool, source: Document) -> Iterator[finding.Finding]:
+    """Find taints that the API server refuses. Source: Kubernetes v1.34, validation.ValidateTaintsInNodeAddition ("taints must be unique by key and effect pair")."""
+    seen: set[tuple[str, str]] = set()
+    for number, taint in enumerate(pool.taints):
+        if (taint.key, taint.effect) in seen:
+            what = f"the pool {name} has two taints with the key {taint.key} and the effect {taint.effect}"
+            why = "Kubernetes knows the taints of a node by key and effect, whatever their values are"
+            where = source.where("pools", name, "taints", number)
+            yield finding.Finding(_ERROR, Code.TAINT_DUPLICATE, where, what, why, "remove one of the two, or write another key or effect")
+        seen.add((taint.key, taint.effect))
