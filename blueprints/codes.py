@@ -262,6 +262,7 @@ class Code(FindingCode):
     KEY_ALIAS = "CW595", WARNING, "an alias as the encryption key of unprotected files", "write the key's own identifier, or protect the files"
     STORAGE_NAME = "CW596", ERROR, "a name that the cloud refuses for this file system", "choose a name of as many letters and digits as the page says"
     STORAGE_MANY = "CW597", ERROR, "more file systems of one kind than a cluster can have", "put several folders on one file system"
+    STORAGE_OF_A_HOST = "CW599", (ERROR, WARNING), "an existing file system that a host of the cluster serves and mounts itself", "name a server outside of the cluster, or write `kind: nfs`"
     STORAGE_PEERED = "CW598", ERROR, "a file system of the cloud's own network in an existing network", "let the stack create its network, or mount the file system as an existing one"
 
     # Scale.

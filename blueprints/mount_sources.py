@@ -8,7 +8,7 @@ NFS, LUSTRE, CEPH, WEKA, BIND, PRESENT = "nfs", "lustre", "ceph", "wekafs", "bin
 
 FORMS = (
     "`server:/export` (NFS)",
-    "`10.0.0.5@o2ib:/name` (Lustre)",
+    "`10.0.0.5@o2ib:/name` (Lustre, whose names have 8 characters at most)",
     "`user@.name=/` or `monitor:6789:/` (CephFS)",
     "`backend/name` (WekaFS)",
     "`/folder` of each host",

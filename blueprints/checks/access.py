@@ -13,6 +13,8 @@ _WARNING = finding.Level.WARNING
 OPEN_PREFIX = 8
 """Networks shorter than this hold more than 16 million addresses of the Internet."""
 _LDAP = re.compile(r"(ldap|ldaps|ldapi)://[A-Za-z0-9._\[\]:%/-]+")
+_LDAP_PORT = re.compile(r"ldaps?://(?:\[[^\]]*\]|[^:/]*):([0-9]+)(?:/.*)?")
+_HIGHEST_PORT = 65_535
 _TYPE = r"([A-Za-z][A-Za-z0-9-]*|[0-9]+(\.[0-9]+)+)"
 _VALUE = r"(\\([0-9A-Fa-f]{2}|[ \"#+,;<=>\\])|[^\\,+\"<>;])+"
 _BASE = re.compile(rf"{_TYPE} ?= ?{_VALUE}([,+] ?{_TYPE} ?= ?{_VALUE})*")
@@ -75,6 +77,10 @@ def _directory(ldap: language.Ldap, source: Document) -> Iterator[finding.Findin
         what = f"{message_text.quoted(ldap.uri)} is not an LDAP URI"
         why = "an LDAP URI is `ldaps://` and the host name of the directory"
         yield finding.Finding(finding.Level.ERROR, Code.LDAP_FORM, where, what, why, "write it like `ldaps://ldap.example.org`")
+    elif (port := _LDAP_PORT.fullmatch(ldap.uri)) and int(port[1]) > _HIGHEST_PORT:
+        what, why = f"the directory's port is {port[1]}", f"the highest port is {_HIGHEST_PORT}"
+        remedy = f"write `{ldap.uri.replace(f':{port[1]}', '', 1)}`, with which hosts ask at the usual port, or the directory's own port"
+        yield finding.Finding(finding.Level.ERROR, Code.LDAP_FORM, where, what, why, remedy)
     elif ldap.uri.startswith("ldap://"):
         what = f"hosts query the directory without encryption: {ldap.uri}"
         why = "users' passwords would cross the network unencrypted"

@@ -31,7 +31,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     for written in _identifiers(blueprint, is_cloud=target.hosts == "cloud"):
         if target.hosts == "site" and mount_sources.read(written.text, mount=""):
             continue
-        forms = [form for form in catalog.identifier_forms(target.name) if written.key in form.keys]
+        forms = [] if target.hosts == "site" else [form for form in catalog.identifier_forms(target.name) if written.key in form.keys]
         found = [(form, parts) for form in forms if (parts := form.parts(written.text)) is not None]
         owner = _owner(written, target.name)
         if not found:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from .. import finding, language, spec
+from .. import finding, language, mount_sources, spec
 from ..codes import Code
 from ..document import Document
-from . import lookup
+from . import host_addresses, lookup
 
-_ERROR = finding.Level.ERROR
+_ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
 _HOME = "/home"
 _SOURCE_LETTERS, _OPTIONS_LETTERS = 60, 24
 """The longest DNS name of a created file system; and the rest of a mount's line, compressed."""
@@ -28,6 +28,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     yield from _nested(owners, source)
     yield from _scratch(owners, blueprint, source)
     yield from _room(cluster, blueprint, source)
+    yield from _own_servers(cluster, blueprint, source)
     if blueprint.users and blueprint.scheduler != "kubernetes" and _HOME not in owners and _HOME not in _written_mounts(source):
         what = "the blueprint has users, and no file system is mounted at /home"
         why = "a user's home folder would exist on the login node but not on the node that runs the job"
@@ -58,6 +59,31 @@ def _room(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         why = f"hosts on {target.title} read their mounts from user data, which has room for {most}"
         remedy = "mount fewer file systems, or use shorter paths; merge several file systems into folders of one"
         yield finding.Finding(_ERROR, Code.MOUNTS_TOO_LONG, source.where_key("storage"), what, why, remedy)
+
+
+def _own_servers(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find exports of NFS by a host of the cluster, which mounts what it exports like all others. Source: nfs(5); exports(5)."""
+    if cluster.site is None:
+        return
+    owners = host_addresses.owners(cluster.site.hosts)
+    names = cluster.site.by_name
+    for name, entry in blueprint.storage.items():
+        read = mount_sources.read(entry.source, mount=entry.mount) if entry.source else None
+        if not entry.source or read is None or read.kind != mount_sources.NFS:
+            continue
+        server, _, folder = entry.source.rpartition(":/")
+        host = owners[server].host if server in owners else server if server in names else None
+        if host is None:
+            continue
+        is_itself = f"/{folder}".rstrip("/") == entry.mount
+        what = f"{host} is a host of the cluster, and mounts {name} from itself"
+        why = (
+            f"its mount at {entry.mount} would hide the folder that it exports"
+            if is_itself
+            else f"an NFS client that waits for a server on the same host can block both, and every host waits for {name} while {host} restarts"
+        )
+        remedy = f"write `{name}: {{kind: nfs, mount: {entry.mount}}}`, which the controller exports, or name a server outside of the cluster"
+        yield finding.Finding(_ERROR if is_itself else _WARNING, Code.STORAGE_OF_A_HOST, source.where("storage", name, "source"), what, why, remedy)
 
 
 def _scratch(owners: dict[str, str], blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:

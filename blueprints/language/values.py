@@ -18,15 +18,23 @@ SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?(MiB|GiB|TiB)")
 THROUGHPUT = re.compile(r"([0-9]{1,5}) ?MB/s/TiB")
 CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-BUCKET = re.compile(r"(s3|gs)://[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()-]+)*/?")
+_NO_BUCKET = r"(?![^/]*\.\.|[0-9]{1,3}(\.[0-9]{1,3}){3}(/|$))"
+_KEPT_BY_S3 = r"(?!xn--|sthree-|amzn-s3-demo-|[^/]*(-s3alias|--ol-s3|\.mrap|--x-s3|--table-s3)(/|$))"
+_KEPT_BY_GOOGLE = r"(?!goog|[^/]*google)"
+BUCKET = re.compile(
+    rf"(s3://{_NO_BUCKET}{_KEPT_BY_S3}[a-z0-9][a-z0-9.-]{{1,61}}|gs://{_NO_BUCKET}{_KEPT_BY_GOOGLE}[a-z0-9][a-z0-9._-]{{1,61}})[a-z0-9](/[A-Za-z0-9!_.*'()-]+)*/?"
+)
+"""Amazon S3 User Guide, "General purpose bucket naming rules"; Cloud Storage, "Bucket names" (as of 2026-11)."""
+_PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+"""1 to 65535."""
 IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,254}")
 MOUNT_SOURCE = re.compile(r"[A-Za-z0-9/\[][A-Za-z0-9_.:/@,=\[\]+-]{0,254}")
 MIG = re.compile(r"[1-7]g\.[0-9]{1,3}gb(\+me|\+gfx)?")
 CODE = re.compile(r"CW[0-9]{3}")
 DOTTED = dotted.FORM
-REGISTRY = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:[1-9][0-9]{0,4})?(/[a-z0-9]+([._-][a-z0-9]+)*)*")
+REGISTRY = re.compile(rf"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:{_PORT})?(/[a-z0-9]+([._-][a-z0-9]+)*)*")
 """The host of a registry with its port and a prefix, as image names begin (reference of the OCI distribution specification)."""
-ARCHIVE = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]{0,252}(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~+-]+)*")
+ARCHIVE = re.compile(rf"https?://[A-Za-z0-9][A-Za-z0-9.-]{{0,252}}(:{_PORT})?(/[A-Za-z0-9._~+-]+)*")
 """Without a name or password, which would be on every host."""
 WEBHOOK = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]{0,252}(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~+%-]*)*")
 """Without a name or password and without a query, where such are written, too."""
@@ -145,7 +153,10 @@ def clock_time(text: str) -> str:
 
 def bucket(text: str) -> str:
     """Check a bucket and a prefix in it (`s3://name/prefix`, `gs://name`)."""
-    why = "a bucket is named by `s3://` or `gs://`, its name (3 to 63 lower-case letters, digits, `.`, `_`, `-`), and a prefix if any"
+    why = (
+        "a bucket is `s3://` or `gs://`, its name, and a prefix if any; a name has 3 to 63 lower-case letters, digits, `.` and `-` (and `_` in Cloud Storage), "
+        "no two dots side by side, and is no IPv4 address; S3 keeps some beginnings and ends (`xn--`, `-s3alias`), and Cloud Storage names with `google`"
+    )
     return _matched(BUCKET, text, Code.BUCKET_FORM, "a bucket", why=why, remedy="write it like `s3://name/prefix`")
 
 
@@ -169,7 +180,7 @@ def mig_profile(text: str) -> str:
 
 def registry(text: str) -> str:
     """Check the address of a registry of images (`registry.example.org:5000`, `registry.example.org/mirror`)."""
-    why = "a registry is named as image names begin: a host in lower case, its port, and a path if any, without `https://`"
+    why = "a registry is named as image names begin: a host in lower case, its port (65535 at most), and a path if any, without `https://`"
     meant = re.sub(r"^[a-z]+://", "", text).rstrip("/").lower()
     is_plain = meant != text and REGISTRY.fullmatch(meant) is not None
     remedy = f"write `{meant}`" if is_plain else "write it like `registry.example.org:5000`"
@@ -178,7 +189,7 @@ def registry(text: str) -> str:
 
 def archive_address(text: str) -> str:
     """Check the address of an archive of packages (`https://mirror.example.org/cuda/ubuntu2404`)."""
-    why = "it begins with `https://` or `http://`, has a host and plain folders, and neither a password nor a slash at its end"
+    why = "it begins with `https://` or `http://`, has a host, a port of 65535 at most if any, and plain folders, and neither a password nor a slash at its end"
     meant = text.rstrip("/")
     is_plain = meant != text and ARCHIVE.fullmatch(meant) is not None
     remedy = f"write `{meant}`" if is_plain else "write it like `https://mirror.example.org/cuda/ubuntu2404`"
