@@ -27,6 +27,7 @@ from .section import (
     Reason,
     RegistryName,
     Section,
+    SoftwareVersion,
     StorageName,
     TagKey,
     Text,
@@ -218,7 +219,7 @@ class Blueprint(Section):
     extends: Text | None = Field(default=None, description="The blueprint that this one extends: a name of the library, or a .yaml file in this folder.")
     scheduler: Literal["slurm", "kubernetes", "both"] = Field(default="slurm", description="What schedules work on the nodes.")
     software: Identifier | None = Field(default=None, description="The software profile: a tested set of versions. Default: the target's usual one.")
-    versions: dict[SoftwarePart, Identifier] = Field(
+    versions: dict[SoftwarePart, SoftwareVersion] = Field(
         default={},
         max_length=10,
         description="Versions that your hosts have instead of the profile's, of parts that are installed in place: `{kernel: 6.8.0-90-generic, driver: 580.178.04}`.",

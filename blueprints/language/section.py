@@ -71,6 +71,7 @@ Cidr = Annotated[str, pydantic.AfterValidator(values.network), schema_patterns.C
 PublicKey = Annotated[str, pydantic.AfterValidator(values.public_key), schema_patterns.PUBLIC_KEY]
 Bucket = Annotated[str, pydantic.AfterValidator(values.bucket), schema_patterns.BUCKET]
 Identifier = Annotated[str, pydantic.AfterValidator(values.identifier), schema_patterns.IDENTIFIER]
+SoftwareVersion = Annotated[str, pydantic.AfterValidator(values.software_version), schema_patterns.SOFTWARE_VERSION]
 MountSource = Annotated[str, pydantic.AfterValidator(values.mount_source), schema_patterns.MOUNT_SOURCE]
 CatalogName = Annotated[str, pydantic.AfterValidator(values.identifier), schema_patterns.IDENTIFIER]
 MigProfile = Annotated[str, pydantic.AfterValidator(values.mig_profile), schema_patterns.MIG_PROFILE]

@@ -28,6 +28,8 @@ BUCKET = re.compile(
 _PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 """1 to 65535."""
 IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,254}")
+SOFTWARE_VERSION = re.compile(r"[0-9][A-Za-z0-9_.:+~-]{0,254}")
+"""Debian policy 5.6.12: a version begins with a digit; every version of the catalogue does."""
 MOUNT_SOURCE = re.compile(r"[A-Za-z0-9/\[][A-Za-z0-9_.:/@,=\[\]+-]{0,254}")
 MIG = re.compile(r"[1-7]g\.[0-9]{1,3}gb(\+me|\+gfx)?")
 CODE = re.compile(r"CW[0-9]{3}")
@@ -164,6 +166,14 @@ def identifier(text: str) -> str:
     """Check the name that a cloud or catalogue gives something (`cr-0123456789abcdef0`, `projects/p/reservations/r`, `p5.48xlarge`)."""
     why = "identifiers have letters, digits and `_ . : / @ + -`, at most 255 characters, and start with a letter or digit"
     return _matched(IDENTIFIER, text, Code.IDENTIFIER_FORM, "an identifier", why=why, remedy="copy it from the cloud's console or the catalogue")
+
+
+def software_version(text: str) -> str:
+    """Check the version of a part of the software (`580.178.04`, `6.8.0-90-generic`)."""
+    why = "a version begins with a digit; a word like `latest` is another version on each day, and not the same on all hosts"
+    return _matched(
+        SOFTWARE_VERSION, text, Code.IDENTIFIER_FORM, "a version", why=why, remedy="write it like `580.178.04`, or remove the line: the profile has one"
+    )
 
 
 def mount_source(text: str) -> str:
