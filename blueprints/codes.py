@@ -169,6 +169,7 @@ class Code(FindingCode):
     PARTITION_UNUSABLE = "CW455", WARNING, "a partition that no user may use", "allow an account or quality of service that a user has"
     QOS_UNUSABLE = "CW456", WARNING, "a quality of service that no job can use", "add the quality of service to an account, or remove it"
     LIMIT_BELOW_NODE = "CW457", WARNING, "a limit of GPUs below those of one node, where jobs get whole nodes: its jobs never start", "raise the limit, or remove `partition.exclusive`"
+    QOS_TIME_UNREACHED = "CW458", WARNING, "a time limit of a quality of service above those of all its partitions, which apply", "lower the limit, or raise `partition.max_time` of a pool"
     WINDOWS_OVERLAP = "CW460", WARNING, "overlapping maintenance windows", "move or merge the windows"
     WINDOWS_ALWAYS = "CW461", ERROR, "maintenance windows that leave no time for jobs", "leave time between maintenance windows"
     JOBS_OUTLAST_WINDOWS = "CW462", WARNING, "a time limit longer than the time between maintenance windows: its jobs never start", "shorten the time limit, or leave more time between windows"
