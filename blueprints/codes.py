@@ -329,6 +329,7 @@ class Code(FindingCode):
     HOST_PORT_TAKEN = "CW843", ERROR, "a host with other programs on the cluster's ports", "stop these programs, or move them to other ports"
     HOST_PATH_BLOCKED = "CW844", ERROR, "hosts that can't reach each other's ports", "open the cluster's ports between its hosts"
     HOST_ARCHIVE_SILENT = "CW845", ERROR, "a host that reaches no archive of packages", "correct its sources, proxy or way to the outside"
+    HOST_USER_TAKEN = "CW847", (ERROR, WARNING), "a user of the blueprint whose name or number is another user's on a host", "write another name or `uid`, or remove the host's own user"
     HOST_FILTERED = "CW846", NOTE, "a host with a packet filter of its own", "keep the cluster's ports open"
 
     # Suppressions.

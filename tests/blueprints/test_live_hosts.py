@@ -103,6 +103,8 @@ def good(name: str) -> hosts.Answer:
         listeners={},
         filters=(),
         unreached={},
+        users={"root": 0, "ubuntu": 1000},
+        groups={"root": 0, "ubuntu": 1000},
         epoch_s=1000.5,
         took_s=0.2,
     )
@@ -140,6 +142,10 @@ def test_hosts_that_have_everything_are_no_reason_to_say_anything() -> None:
     assert findings(ours) == (), "a host that the stack adopted already"
 
 
+def test_a_user_whom_the_hosts_have_already_with_the_same_number_is_the_same_user() -> None:
+    assert findings(with_facts("gpu-002", users={"ada": 2001, "alias": 2001}, groups={"ada": 2001})) == ()
+
+
 TROUBLE = hosts.Trouble
 FAULTS: tuple[tuple[str, Answers, Code, finding.Level, str], ...] = (
     ("controller off", without_answer("head-1"), Code.HOST_UNREACHABLE, ERROR, "head-1:"),
@@ -167,6 +173,9 @@ FAULTS: tuple[tuple[str, Answers, Code, finding.Level, str], ...] = (
     ("apt at work", with_facts("gpu-002", locked_by="apt-get (process 9)", incomplete=("galera-4",)), Code.HOST_PACKAGES_BUSY, WARNING, "gpu-002:"),
     ("half installed", with_facts("gpu-002", incomplete=("linux-image-generic",)), Code.HOST_PACKAGES_BROKEN, ERROR, "gpu-002:"),
     ("unattended upgrades", with_facts("gpu-002", upgrades_unattended=True), Code.HOST_UPGRADES, NOTE, "gpu-002:"),
+    ("user with another number", with_facts("gpu-002", users={"ada": 1001}), Code.HOST_USER_TAKEN, ERROR, "gpu-002:"),
+    ("group with another number", with_facts("gpu-002", groups={"ada": 1001}), Code.HOST_USER_TAKEN, ERROR, "gpu-002:"),
+    ("number of another user", with_facts("gpu-002", users={"eve": 2001}), Code.HOST_USER_TAKEN, WARNING, "gpu-002:"),
     ("restart pending", with_facts("gpu-002", restart_for=("linux-base",)), Code.HOST_RESTART, WARNING, "gpu-002:"),
     ("a GPU off", with_facts("gpu-002", gpus=("0x2330",) * 7), Code.HOST_GPUS_DIFFER, ERROR, "gpu-002:"),
     ("no GPU", with_facts("gpu-002", gpus=()), Code.HOST_GPUS_DIFFER, ERROR, "gpu-002:"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ... import document, finding, spec
-from . import fault, hardware, login, ownership, paths, system
+from . import fault, hardware, login, ownership, paths, people, system
 from .answers import Answer, Facts, Trouble, facts
 from .subject import Subject, subjects
 
@@ -25,6 +25,7 @@ def check(cluster: spec.ClusterSpec, source: document.Document, answers: Mapping
         *login.check(cluster, asked),
         *system.check(cluster, described),
         *hardware.check(cluster, described),
+        *people.check(cluster, described),
         *ownership.check(described, stack=stack, owner=owner),
         *paths.check(cluster, described, answering=answering),
     ]

@@ -94,6 +94,9 @@ class Facts:
     """What may refuse packets of other hosts."""
     unreached: Mapping[str, str]
     """`name:port` of other hosts that it does not reach, with the reason."""
+    users: Mapping[str, int]
+    """Number of each user of its own, by name."""
+    groups: Mapping[str, int]
     epoch_s: float
     """Its clock when it was asked, seconds since 1970."""
     took_s: float

@@ -67,6 +67,8 @@ def probe(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
         "listeners": listeners.taken(system, set(order["ports"])),
         "filters": listeners.filters(system, running),
         "unreached": reachability.unreached([tuple(one) for one in order["peers"]], within_s=within_s),
+        "users": numbers(system, "/etc/passwd"),
+        "groups": numbers(system, "/etc/group"),
         "epoch_s": epoch_s,
         "took_s": time.monotonic() - begun_s,
     }
@@ -89,6 +91,12 @@ def disks(system: System) -> dict[str, dict[str, Any]]:
                 "is_read_only": bool(state.f_flag & os.ST_RDONLY),
             }
     return found
+
+
+def numbers(system: System, table: str) -> dict[str, int]:
+    """Give the number of each user or group of the host's own, by name (passwd(5), group(5)). Without those of a directory or of the cluster."""
+    rows = (line.split(":") for line in system.read(table).splitlines())
+    return {row[0]: int(row[2]) for row in rows if len(row) > 2 and row[2].isdigit()}
 
 
 def headers(system: System, release: str) -> str:

@@ -296,3 +296,11 @@ def test_an_old_python_is_refused_with_its_version() -> None:
     done = subprocess.run([sys.executable, "-IS", "-"], input=pretend + guest_program.probe(ORDER), capture_output=True, check=False)
     assert done.returncode == 1
     assert done.stderr.decode().strip() == "this needs Python 3.9, and the host has 3.6"
+
+
+def test_users_and_groups_of_the_host_are_known_by_their_numbers(root: Path) -> None:
+    file(root, "etc/passwd", "root:x:0:0::/root:/bin/bash\nubuntu:x:1000:1000::/home/ubuntu:/bin/bash\n+ada::::::\n")
+    file(root, "etc/group", "root:x:0:\nadm:x:4:ubuntu\n")
+    found = facts(root)
+    assert found.users == {"root": 0, "ubuntu": 1000}
+    assert found.groups == {"root": 0, "adm": 4}
