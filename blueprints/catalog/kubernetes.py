@@ -73,8 +73,8 @@ class Namespaces:
 
     initial: tuple[str, ...]
     """What every cluster has from its start."""
-    prefix: str
-    """How names begin that Kubernetes keeps for itself."""
+    prefixes: tuple[str, ...]
+    """How names begin that Kubernetes, or its service, keeps for itself."""
     source: str
     as_of: str
 
@@ -105,10 +105,10 @@ def kubernetes_ranges() -> Ranges:
 
 
 @functools.cache
-def kubernetes_namespaces() -> Namespaces:
-    """Give the namespaces that are Kubernetes' own."""
-    entry = files.mapping("kubernetes")["namespaces"]
-    return Namespaces(tuple(entry["initial"]), entry["prefix"], entry["source"], entry["as_of"])
+def kubernetes_namespaces(run_by: str) -> Namespaces:
+    """Give the namespaces that are Kubernetes' own, or those of the offering that runs it."""
+    entry, service = files.mapping("kubernetes")["namespaces"], files.mapping("kubernetes")["service_namespaces"].get(run_by, {"prefixes": []})
+    return Namespaces(tuple(entry["initial"]), (entry["prefix"], *service["prefixes"]), entry["source"], entry["as_of"])
 
 
 def containerd(system: str) -> str:

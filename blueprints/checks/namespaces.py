@@ -33,9 +33,9 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 
 def _owner(name: str, kubernetes: spec.Kubernetes) -> str | None:
     """Say whose a namespace is: the cluster's own, an installed add-on's or acceptance's; None: nobody's."""
-    own = catalog.kubernetes_namespaces()
-    if name in own.initial or name.startswith(own.prefix):
-        return "Kubernetes itself"
+    own = catalog.kubernetes_namespaces(kubernetes.run_by)
+    if name in own.initial or name.startswith(own.prefixes):
+        return "Kubernetes itself" if kubernetes.control else f"{kubernetes.product} itself"
     if name.startswith(_OWN):
         return "acceptance"
     return next((f"the add-on {one.name}" for one in kubernetes.addons if name in catalog.addons()[one.name].namespaces), None)
