@@ -143,6 +143,7 @@ class Code(FindingCode):
     RAIL_ROUTE_CUTS = "CW372", ERROR, "a route of a rail that leads to the hosts' own network", "write the networks of the fabric only"
     RAIL_MTU = "CW373", WARNING, "an MTU of a rail that switches don't carry, or that differs between hosts", "write the same MTU for all hosts, at most 9216 on Ethernet"
     PARTITION_KEY_ON_ETHERNET = "CW374", ERROR, "the key of an InfiniBand partition on an Ethernet interface", "remove the key, or write the 20 bytes of the InfiniBand interface as `mac`"
+    ROCE_PRIORITIES = "CW375", ERROR, "one DSCP with two priorities", "write one priority for the DSCP, or another DSCP for congestion notifications"
     KUBERNETES_VERSION_UNKNOWN = "CW380", ERROR, "a version of Kubernetes that clusterwright can't install", "choose a version that the page lists"
     ADDON_UNKNOWN = "CW381", ERROR, "no add-on of this name in the catalogue", "choose one that `clusterwright catalog addons` lists"
     ADDON_FIXED = "CW382", ERROR, "an add-on that a blueprint can't switch on or off", "remove the add-on, as the page says"

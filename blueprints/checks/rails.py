@@ -62,6 +62,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     """Find interfaces that would take traffic from the hosts' own network, that lead nowhere, or whose packets are dropped on the way."""
     if cluster.site is None:
         return
+    yield from _priorities(cluster.site, source)
     own = _Network.of(cluster.network.cidr) if cluster.network.cidr else None
     usual = _usual_mtu(cluster.site.hosts)
     found: dict[tuple[str, _Fault], list[str]] = {}
@@ -84,6 +85,20 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     for (name, (code, level, key, what, why, remedy)), hosts in found.items():
         subject = f"{name} of {hostlist.compress(hosts)}"
         yield finding.Finding(level, code, places.of(hosts[0], "interfaces", name, key), what.format(subject), why, remedy)
+
+
+def _priorities(site: spec.Site, source: Document) -> Iterator[finding.Finding]:
+    """Find RoCE packets and congestion notifications that a NIC can't tell apart. Source: dcb-app(8), `dscp-prio` (one priority for each DSCP)."""
+    roce = site.roce
+    if roce is None or roce.dscp != roce.cnp_dscp or roce.priority == roce.cnp_priority:
+        return
+    what = f"RoCE packets and congestion notifications have the DSCP {roce.dscp}, and the priorities {roce.priority} and {roce.cnp_priority}"
+    why = "a NIC gives all packets of one DSCP the same priority"
+    written = next((key for key in ("cnp_dscp", "dscp") if source.at("inventory", "roce", key) is not None), "cnp_priority")
+    usual = language.Roce()
+    other = usual.cnp_dscp if roce.dscp != usual.cnp_dscp else usual.dscp
+    remedy = f"write another `cnp_dscp`, such as {other}, or `cnp_priority: {roce.priority}`"
+    yield finding.Finding(_ERROR, Code.ROCE_PRIORITIES, source.where("inventory", "roce", written), what, why, remedy)
 
 
 def _in_own(host: spec.SiteHost, interface: spec.SiteInterface, network: _Network | None, own: _Network | None) -> Iterator[_Fault]:
