@@ -14,9 +14,11 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     """
     least = _least_gpus(cluster)
     partitions = {partition.name: partition for _, partition in cluster.slurm_node_sets}
-    for name, account in blueprint.accounts.items():
-        family = _family(name, blueprint.accounts)
-        usable = [one.name for one in partitions.values() if not one.accounts or family & {*one.accounts}]
+    allowed = {listed: _may_run(listed, blueprint.accounts) for listed in {one.accounts for one in partitions.values()}}
+    for name, account in blueprint.accounts.items() if any(least.values()) else ():
+        if account.limits.gpus is None:
+            continue
+        usable = [one.name for one in partitions.values() if not one.accounts or name in allowed[one.accounts]]
         if found := _below(account.limits.gpus, usable, least):
             yield _finding(f"the account {name} may use", account.limits.gpus or 0, found, least, source.where("accounts", name, "limits", "gpus"))
     for name, qos in blueprint.qos.items():
@@ -35,19 +37,24 @@ def _least_gpus(cluster: spec.ClusterSpec) -> Mapping[str, int]:
     return found
 
 
-def _family(name: str, accounts: Mapping[str, language.Account]) -> set[str]:
-    """Give the accounts whose jobs count against an account, and those above it: a partition that allows one of these may run such jobs."""
-    found = set(_line(name, accounts))
-    return found | {other for other in accounts if name in _line(other, accounts)}
-
-
-def _line(name: str, accounts: Mapping[str, language.Account]) -> Sequence[str]:
-    line: list[str] = []
-    following: str | None = name
-    while following in accounts and following not in line:
-        line.append(following)
-        following = accounts[following].parent
-    return line
+def _may_run(listed: Sequence[str], accounts: Mapping[str, language.Account]) -> set[str]:
+    """Give the accounts against which jobs of a partition count that allows some: these, those below them, and those above them."""
+    below: dict[str, list[str]] = {}
+    for name, account in accounts.items():
+        below.setdefault(account.parent or "", []).append(name)
+    found: set[str] = set()
+    following = [name for name in listed if name in accounts]
+    while following:
+        name = following.pop()
+        if name not in found:
+            found.add(name)
+            following += below.get(name, [])
+    for name in listed:
+        above = accounts[name].parent if name in accounts else None
+        while above in accounts and above not in found:
+            found.add(above)
+            above = accounts[above].parent
+    return found
 
 
 def _below(limit: int | None, usable: Sequence[str], least: Mapping[str, int]) -> Sequence[str]:
@@ -58,7 +65,7 @@ def _below(limit: int | None, usable: Sequence[str], least: Mapping[str, int]) -
 def _finding(who: str, limit: int, partitions: Sequence[str], least: Mapping[str, int], where: finding.Position) -> finding.Finding:
     needed = min(least[name] for name in partitions)
     what = f"{who} {limit} GPUs, and a job gets {needed} at least"
-    named = f"the partition{'' if len(partitions) == 1 else 's'} {message_text.listed(partitions)}"
+    named = f"the partition{'' if len(partitions) == 1 else 's'} {message_text.listed([*partitions][:5])}"
     why = f"`exclusive: true` gives jobs in {named} whole nodes with all their GPUs, so that no job ever starts"
     remedy = f"write {needed} or more, or remove `partition.exclusive` of the pool"
     return finding.Finding(finding.Level.WARNING, Code.LIMIT_BELOW_NODE, where, what, why, remedy)

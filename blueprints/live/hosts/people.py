@@ -12,18 +12,18 @@ _TABLE = "/etc/passwd and /etc/group come first when a host looks up a user, and
 
 def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject]) -> Iterator[Fault]:
     """Find users and groups that a host has itself, with another number or under another name."""
+    by_name = {user.name: user for user in cluster.users}
+    by_number = {user.uid: user for user in cluster.users}
     for subject in subjects:
-        facts = subject.facts
-        for kind, table in (("user", facts.users), ("group", facts.groups)):
-            owners = {number: name for name, number in reversed([*table.items()])}
-            for user in cluster.users:
-                there, owner = table.get(user.name), owners.get(user.uid)
-                if there is not None and there != user.uid:
-                    what = f"the {kind} {user.name} has the number {there} there, and {user.uid} in the blueprint"
-                    remedy = f"write another name or `uid: {there}` for {user.name}, or remove the host's own {kind} (`{{login}} sudo {kind}del {user.name}`)"
+        for kind, table in (("user", subject.facts.users), ("group", subject.facts.groups)):
+            for name, number in table.items():
+                user, other = by_name.get(name), by_number.get(number)
+                if user is not None and user.uid != number:
+                    what = f"the {kind} {name} has the number {number} there, and {user.uid} in the blueprint"
+                    remedy = f"write another name or `uid: {number}` for {name}, or remove the host's own {kind} (`{{login}} sudo {kind}del {name}`)"
                     yield Fault(subject.name, Code.HOST_USER_TAKEN, what, _TABLE, remedy)
-                elif owner is not None and there is None:
-                    what = f"the number {user.uid} of the {kind} {user.name} belongs to {owner} there"
-                    why = f"files of {user.name} would be {owner}'s on the host, and the other way round"
-                    remedy = f"write another `uid` for {user.name}, or give the host's own {kind} another number"
+                elif user is None and other is not None and other.name not in table:
+                    what = f"the number {number} of the {kind} {other.name} belongs to {name} there"
+                    why = f"files of {other.name} would be {name}'s on the host, and the other way round"
+                    remedy = f"write another `uid` for {other.name}, or give the host's own {kind} another number"
                     yield Fault(subject.name, Code.HOST_USER_TAKEN, what, why, remedy, finding.Level.WARNING)
