@@ -51,7 +51,7 @@ def _may_run(listed: Sequence[str], accounts: Mapping[str, language.Account]) ->
             following += below.get(name, [])
     for name in listed:
         above = accounts[name].parent if name in accounts else None
-        while above in accounts and above not in found:
+        while above is not None and above in accounts and above not in found:
             found.add(above)
             above = accounts[above].parent
     return found
