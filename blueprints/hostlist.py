@@ -6,13 +6,15 @@ Source: scontrol(1), `show hostnames` and `show hostlist`.
 
 import functools
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator
 
 _NUMBERED = re.compile(r"(.*?)([0-9]+)", re.DOTALL)
 _ENTRY = re.compile(r"(?:[^\[\],]|\[[^\[\]]*\])+")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-_RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+_RANGE = re.compile(r"([0-9]{1,63})(?:-([0-9]{1,63}))?")
+"""A host name has 63 characters at most (RFC 1123), and so has a number in it."""
 
 
 @functools.lru_cache(maxsize=512)
@@ -22,9 +24,16 @@ def expand(text: str) -> tuple[str, ...]:
     Raises:
         ValueError: the brackets don't match, or hold something else than ranges of numbers.
     """
-    if _ENTRY.sub("", text).strip(","):
-        raise ValueError(f"{text!r} is no host list: its brackets don't match")
-    return tuple(name for entry in _ENTRY.findall(text) for name in _names(entry))
+    return tuple(name for entry in _entries(text) for name in _names(entry))
+
+
+def count(text: str) -> int:
+    """Count the names of a host list without making them: a short text can name more hosts than memory holds.
+
+    Raises:
+        ValueError: as `expand`.
+    """
+    return sum(math.prod(sum(len(numbers) for numbers, _ in _ranges_of(inside)) for inside in _BRACKETS.split(entry)[1::2]) for entry in _entries(text))
 
 
 def compress(names: Iterable[str]) -> str:
@@ -88,6 +97,12 @@ def counted(prefix: str, count: int) -> str:
     return _range(prefix, 0, [(0, count - 1)]) if count else ""
 
 
+def _entries(text: str) -> list[str]:
+    if _ENTRY.sub("", text).strip(","):
+        raise ValueError(f"{text!r} is no host list: its brackets don't match")
+    return _ENTRY.findall(text)
+
+
 def _names(entry: str) -> Iterator[str]:
     parts = _BRACKETS.split(entry)  # text, inside of brackets, text, …
     choices = [(part,) if place % 2 == 0 else tuple(_numbers(part)) for place, part in enumerate(parts)]
@@ -95,13 +110,17 @@ def _names(entry: str) -> Iterator[str]:
 
 
 def _numbers(inside: str) -> Iterator[str]:
+    return (f"{number:0{width}d}" for numbers, width in _ranges_of(inside) for number in numbers)
+
+
+def _ranges_of(inside: str) -> Iterator[tuple[range, int]]:
+    """Read the ranges inside of brackets, each with the width of its numbers."""
     for part in inside.split(","):
         matched = _RANGE.fullmatch(part.strip())
         if not matched:
             raise ValueError(f"{part!r} in the brackets of a host list is no range of numbers")
         first, last = matched[1], matched[2] or matched[1]
-        for number in range(int(first), int(last) + 1):
-            yield f"{number:0{len(first)}d}"
+        yield range(int(first), int(last) + 1), len(first)
 
 
 def _ranges(prefix: str, width: int, numbers: list[int]) -> str:

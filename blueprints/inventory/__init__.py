@@ -13,6 +13,7 @@ from .. import document, finding, hostlist
 from ..codes import Code
 from ..document import Document, Path
 from ..language import merge
+from ..language import names as language_names
 from . import ansible, known_hosts, maas, netbox, own, source
 from .source import Text
 
@@ -97,7 +98,7 @@ def _with(blueprint: Document, text: Text, form: str, group: str) -> tuple[Docum
 
 
 def _named(blueprint: Document) -> frozenset[str]:
-    """Collect the hosts that a blueprint names. What isn't a host list is reported when the blueprint is parsed."""
+    """Collect the hosts that a blueprint names. What isn't a host list, or is too long a one, is reported when the blueprint is parsed."""
     pools = blueprint.at("pools")
     keys: list[Path] = [("control", "hosts"), ("access", "hosts"), *(("pools", name, "hosts") for name in (pools if isinstance(pools, dict) else ()))]
     found: set[str] = set()
@@ -105,7 +106,7 @@ def _named(blueprint: Document) -> frozenset[str]:
         given = blueprint.at(*key)
         for entry in given if isinstance(given, list) else [given]:
             try:
-                found |= set(hostlist.expand(entry)) if isinstance(entry, str) else set()
+                found |= set(hostlist.expand(entry)) if isinstance(entry, str) and hostlist.count(entry) <= language_names.MOST_HOSTS else set()
             except ValueError:
                 continue
     return frozenset(found)

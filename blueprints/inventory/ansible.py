@@ -11,7 +11,9 @@ A host's variables override those of its groups, and a group's those of the grou
 Source: ansible-inventory(1); Ansible's documentation, "How to build your inventory", "Developing dynamic inventory".
 """
 
+import itertools
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,7 +27,7 @@ from .source import Text
 TAKEN = ("bmc", "rack", "serial", "interfaces")
 DEPTH_LIMIT = 32
 """Groups inside of each other."""
-_RANGE = re.compile(r"\[([0-9]+):([0-9]+)(?::([0-9]+))?\]")
+_RANGE = re.compile(r"\[([0-9]{1,63}):([0-9]{1,63})(?::([0-9]{1,63}))?\]")
 _HOSTS_LIMIT = 100_000
 
 Variables = dict[str, Any]
@@ -99,6 +101,8 @@ def _of_groups(text: Text, whole: Mapping[str, Any], group: str) -> dict[str, Va
     for name, variables, members in _walk(text, whole, {}, (), depth=0):
         groups += members
         if name and (not group or group in members):
+            if len(found) == _HOSTS_LIMIT and name not in found:
+                raise text.refusal("the inventory has too many hosts", f"more than {_HOSTS_LIMIT} are read from none", "check its ranges, or name a `group`")
             found[name] = {**found.get(name, {}), **variables}
     if group:
         _require_group(text, group, groups)
@@ -121,15 +125,12 @@ def _walk(text: Text, groups: Mapping[str, Any], above: Variables, around: tuple
 
 def _expanded(text: Text, pattern: str) -> Iterator[str]:
     """Give the names of a pattern (`gpu[001:016]`, with a step `[0:10:2]`)."""
-    found = _RANGE.search(pattern)
-    if not found:
-        yield pattern
-        return
-    first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
-    if step < 1 or (last - first) // step > _HOSTS_LIMIT:
+    numbers = [(int(first), int(last), int(step or 1), len(first)) for first, last, step in _RANGE.findall(pattern)]
+    if any(step < 1 for _, _, step, _ in numbers) or math.prod(max(0, (last - first) // step + 1) for first, last, step, _ in numbers) > _HOSTS_LIMIT:
         raise text.refusal(f"{message_text.quoted(pattern)} is not a range of hosts", f"it has no end, or more than {_HOSTS_LIMIT} hosts", "correct it")
-    for number in range(first, last + 1, step):
-        yield from _expanded(text, f"{pattern[: found.start()]}{number:0{len(found[1])}d}{pattern[found.end() :]}")
+    between = _RANGE.sub("{}", pattern.replace("{", "{{").replace("}", "}}"))
+    for chosen in itertools.product(*([f"{number:0{width}d}" for number in range(first, last + 1, step)] for first, last, step, width in numbers)):
+        yield between.format(*chosen)
 
 
 def _require_group(text: Text, group: str, groups: list[str]) -> None:

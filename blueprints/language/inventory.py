@@ -2,8 +2,9 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from . import names
 from .section import (
     AddressRange,
     Cidr,
@@ -23,7 +24,6 @@ from .section import (
     Text,
 )
 
-MOST_HOSTS = 50_000
 PARTITION = "The key of an InfiniBand partition (`0x8001`): the settings are those of the partition's own interface. Default: the port's own partition."
 
 
@@ -130,7 +130,7 @@ class Inventory(Section):
         default=False,
         description="The first host of `control` keeps the packages that hosts fetch, so that each comes from outside once, and only this host needs a way there.",
     )
-    hosts: dict[HostName, Host] = Field(default={}, max_length=MOST_HOSTS, description="Hosts, by their own names.")
+    hosts: dict[HostName, Host] = Field(default={}, max_length=names.MOST_HOSTS, description="Hosts, by their own names.")
     ranges: tuple[HostRange, ...] = Field(
         default=(), strict=False, max_length=1_000, description="Hosts with consecutive addresses. Entries of `hosts` add to them."
     )
@@ -152,3 +152,9 @@ class Inventory(Section):
         default=None,
         description="The group of Ansible, the slug of the device role of NetBox, or the resource pool or tag of MAAS, whose hosts are read. Default: all hosts.",
     )
+
+    @field_validator("ranges")
+    @classmethod
+    def _countable(cls, given: tuple[HostRange, ...]) -> tuple[HostRange, ...]:
+        names.host_lists(one.names for one in given)
+        return given

@@ -1,6 +1,7 @@
 """Names: what each may be, from every place where it ends up (DNS, Linux, Slurm, its accounting database, Ansible)."""
 
 import re
+from collections.abc import Iterable
 
 from .. import hostlist, message_text
 from ..codes import Code
@@ -14,6 +15,8 @@ LINUX_NAME_LENGTH = 32
 """useradd(8): user and group names have at most 32 characters."""
 ACCOUNT_LENGTH = 32
 STORAGE_LENGTH = 32
+MOST_HOSTS = 50_000
+"""More hosts than any list or inventory has; a short text can name more than memory holds."""
 FIRST_UID, LAST_UID = 1000, 59999
 """Debian policy 9.2.2: below are system users, from 60000 on dynamic ones and nobody."""
 
@@ -130,15 +133,25 @@ def host(name: str) -> str:
 def host_list(text: str) -> str:
     """Check names of hosts in Slurm's form (`gpu-[001-016],login-1`)."""
     try:
-        found = hostlist.expand(text)
+        count = hostlist.count(text)
+        found = hostlist.expand(text) if count <= MOST_HOSTS else None
     except ValueError:
         found = ()
+    if found is None:
+        raise _too_many(f"{message_text.quoted(text)} names {_number(count)}")
     if not found:
         why = "names of hosts are written as Slurm does: separated by commas, numbers as ranges in brackets"
         raise Unfit(Code.HOST_NAME_FORM, f"{message_text.quoted(text)} is not a list of hosts", why=why, remedy="write it like `gpu-[001-016]`")
     for name in found:
         host(name)
     return text
+
+
+def host_lists(texts: Iterable[str]) -> None:
+    """Check how many hosts several lists name together."""
+    count = sum(hostlist.count(text) for text in texts)
+    if count > MOST_HOSTS:
+        raise _too_many(f"the ranges name {_number(count)} together")
 
 
 def interface(name: str) -> str:
@@ -176,6 +189,15 @@ def uid(number: int) -> int:
         why=f"numbers below {FIRST_UID} belong to system users, those above {LAST_UID} to nobody and to users made at run time",
         remedy=f"choose one from {FIRST_UID} to {LAST_UID}",
     )
+
+
+def _too_many(what: str) -> Unfit:
+    why = f"lists of hosts have {MOST_HOSTS} names at most"
+    return Unfit(Code.TOO_MANY, what, why=why, remedy="check the numbers in the brackets, or divide the hosts among several clusters")
+
+
+def _number(count: int) -> str:
+    return f"{count} hosts" if count < 10**12 else "more than a million million hosts"
 
 
 def _fit(name: str, kind: str, length: int, *, why: str) -> str:

@@ -30,12 +30,22 @@ NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 )
 def test_a_host_list_is_expanded_as_scontrol_expands_it(text: str, names: tuple[str, ...]) -> None:
     assert hostlist.expand(text) == names
+    assert hostlist.count(text) == len(names)
 
 
-@pytest.mark.parametrize("text", ["train-[0-1", "train-0]", "train-[a-b]", "train-[]", "train-[0-]", "train-[[0-1]]"])
+@pytest.mark.parametrize(
+    ("text", "count"), [("gpu-[0-99999999]", 10**8), ("a[0-999]b[0-999]c[0-999],d", 10**9 + 1), ("gpu-[008-001]", 0), ("n-[1-9999999999999]", 10**13 - 1)]
+)
+def test_names_are_counted_without_being_made(text: str, count: int) -> None:
+    assert hostlist.count(text) == count
+
+
+@pytest.mark.parametrize("text", ["train-[0-1", "train-0]", "train-[a-b]", "train-[]", "train-[0-]", "train-[[0-1]]", f"n[{'0' * 64}-1]"])
 def test_what_is_no_host_list_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="host list"):
         hostlist.expand(text)
+    with pytest.raises(ValueError, match="host list"):
+        hostlist.count(text)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import yaml
 from blueprints import finding, load, spec
 from blueprints.codes import Code
 from blueprints.facts import Facts
+from blueprints.inventory import ansible, source
 from blueprints.plan import changes, compare
 from blueprints.spec.cost import Effect
 
@@ -183,6 +184,19 @@ all:
 def test_inventories_of_ansible_are_hosts(text: str, group: str, tmp_path: pathlib.Path) -> None:
     (tmp_path / "inventory").write_text(text)
     assert hosts(tmp_path, {"file": "inventory", "format": "ansible", **({"group": group} if group else {})}) == EXPECTED
+
+
+@pytest.mark.parametrize("pattern", ["gpu-[1:99999999]", "a[0:999]b[0:999]c[0:999]", "gpu-[1:16:0]"])
+def test_ranges_of_ansible_with_too_many_hosts_are_refused_unread(pattern: str, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "inventory").write_text(f"all: {{hosts: {{'{pattern}': {{}}}}}}\n")
+    assert Code.INVENTORY_UNREADABLE in {one.code for one in faults(tmp_path, {"file": "inventory", "format": "ansible"})}
+
+
+def test_several_ranges_in_one_name_of_ansible_are_all_expanded(tmp_path: pathlib.Path) -> None:
+    pattern = "h[0:1]x[08:10:2]"
+    (tmp_path / "inventory").write_text(f"all: {{hosts: {{'{pattern}': {{}}}}}}\n")
+    read = source.of_file("inventory", tmp_path, finding.Position("t.yaml"))
+    assert tuple(ansible.hosts(read, "")) == ("h0x08", "h0x10", "h1x08", "h1x10")
 
 
 @pytest.mark.parametrize("text", [json.dumps(LISTED), WRITTEN])
