@@ -92,6 +92,11 @@ class Document:
         settings = {known: place for known, place in self.settings.items() if known[: len(path)] != path}
         return dataclasses.replace(self, values=_put(self.values, path, value), places=places, settings={**settings, path: position})
 
+    def without(self, path: Path) -> "Document":
+        """Take an entry of a mapping out."""
+        places = {known: place for known, place in self.places.items() if known[: len(path)] != path}
+        return dataclasses.replace(self, values=_taken_out(self.values, path), places=places)
+
     def origin(self, *path: str | int) -> str:
         """Say where the value at a path comes from, or the nearest thing around it: a file and line, with the part if it is a part; or a stack's setting."""
         for length in range(len(path), -1, -1):
@@ -137,3 +142,10 @@ def _put(values: Any, path: Path, value: Any) -> Any:
         raise TypeError
     step, *rest = path
     return {**values, step: _put(values.get(step), tuple(rest), value)}
+
+
+def _taken_out(values: Any, path: Path) -> Any:
+    step, *rest = path
+    if rest:
+        return {**values, step: _taken_out(values[step], tuple(rest))}
+    return {key: value for key, value in values.items() if key != step}

@@ -3,10 +3,10 @@
 import dataclasses
 import datetime as dt
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import catalog, checks, document, finding, inventory, language, library, read, reliable_findings, resolve, spec, suppression
+from . import catalog, checks, document, finding, inventory, language, library, override_positions, read, reliable_findings, resolve, spec, suppression
 from .codes import Code
 from .facts import Facts
 from .language import merge
@@ -118,7 +118,42 @@ def from_document(
         today: the day on which suppressions must still hold; left out, the present one.
         folder: the blueprint's own, where its inventory is read on targets that need one; left out, no file is read and no command runs.
     """
-    merged = settings.apply(merge.settle(source, target), overrides or {})
+
+    def examined(other: document.Document, beside: pathlib.Path | None = None) -> _Examined:
+        return _examine(other, target=target, stack=stack, facts=facts, overrides=overrides or {}, today=today, folder=beside)
+
+    found = examined(source, folder)
+    findings = found.findings
+    if folder is None or not _reads_hosts(found.document, target):
+        findings = override_positions.point(findings, source, target, lambda other: examined(other).findings)
+    ordered = reliable_findings.without_notes(finding.in_order(findings))
+    if found.spec is None or found.blueprint is None or finding.is_fatal(ordered):
+        raise finding.Invalid(ordered)
+    return Loaded(found.spec, found.document, found.blueprint, ordered, found.suppressed)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Examined:
+    """What a document came to, errors included."""
+
+    document: document.Document
+    blueprint: language.Blueprint | None
+    spec: spec.ClusterSpec | None
+    findings: Sequence[finding.Finding]
+    suppressed: tuple[finding.Finding, ...] = ()
+
+
+def _examine(
+    source: document.Document,
+    *,
+    target: str,
+    stack: str,
+    facts: Facts,
+    overrides: Mapping[str, Any],
+    today: dt.date | None,
+    folder: pathlib.Path | None,
+) -> _Examined:
+    merged = settings.apply(merge.settle(source, target), overrides)
     outside = inventory.Outside()
     unread: tuple[finding.Finding, ...] = ()
     if folder is not None and _is_site(target):
@@ -126,19 +161,20 @@ def from_document(
         merged, outside, unread = with_hosts.document, with_hosts.outside, with_hosts.findings
     parsed = language.parse_most(merged)
     findings = [*unread, *merged.findings, *parsed.findings, *_of_other_targets(source, target)]
-    suppressed: tuple[finding.Finding, ...] = ()
-    if parsed.blueprint is not None:
-        attempted = resolve.attempt(parsed.blueprint, target=target, stack=stack, facts=facts, where=parsed.document.where, outside=outside)
-        found = (*attempted.findings, *checks.check(attempted.spec, parsed.blueprint, parsed.document))
-        unknown = [language.Refused(("inventory",), language.Scope.NOTHING, is_known=False)] if unread else []
-        findings += reliable_findings.keep(found, [*parsed.refused, *unknown])
-        day = today or dt.datetime.now(tz=dt.UTC).date()
-        kept, suppressed = suppression.apply(findings, parsed.blueprint.suppress, parsed.document, today=day)
-        findings = [*kept]
-    ordered = reliable_findings.without_notes(finding.in_order(findings))
-    if parsed.blueprint is None or finding.is_fatal(ordered):
-        raise finding.Invalid(ordered)
-    return Loaded(attempted.spec, merged, parsed.blueprint, ordered, suppressed)
+    if parsed.blueprint is None:
+        return _Examined(merged, None, None, findings)
+    attempted = resolve.attempt(parsed.blueprint, target=target, stack=stack, facts=facts, where=parsed.document.where, outside=outside)
+    found = (*attempted.findings, *checks.check(attempted.spec, parsed.blueprint, parsed.document))
+    unknown = [language.Refused(("inventory",), language.Scope.NOTHING, is_known=False)] if unread else []
+    findings += reliable_findings.keep(found, [*parsed.refused, *unknown])
+    day = today or dt.datetime.now(tz=dt.UTC).date()
+    kept, suppressed = suppression.apply(findings, parsed.blueprint.suppress, parsed.document, today=day)
+    return _Examined(merged, parsed.blueprint, attempted.spec, kept, suppressed)
+
+
+def _reads_hosts(merged: document.Document, target: str) -> bool:
+    """Say whether hosts come from outside of the blueprint, which are read once only: a command may take long."""
+    return _is_site(target) and any(merged.at("inventory", key) for key in ("file", "command"))
 
 
 def _is_site(target: str) -> bool:
