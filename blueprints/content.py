@@ -10,8 +10,10 @@ from .codes import Code
 SIZE_LIMIT_BYTES = 1024 * 1024
 """A thousand times a usual blueprint."""
 
-LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-"""Where lines end, as the YAML parser counts them."""
+LINE_BREAK = re.compile("\r\n|[\r\n]")
+"""Where lines end, as the YAML parser counts them where no doubtful ones are."""
+DOUBTFUL_BREAK = re.compile("[\x85\u2028\u2029]")
+"""Lines end there in YAML 1.1, and not in YAML 1.2 (section 5.4)."""
 _NOT_ASCII_TEXT = re.compile("[^\t\n\r\x20-\x7e]")
 _NOT_TEXT = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]"
 """Compiled only for the few files that need it: that takes longer than all checks of a usual blueprint."""
@@ -75,6 +77,19 @@ def decode(content: bytes, file: str) -> tuple[str, list[finding.Finding]]:
         why = "text has no control characters; this may be a binary file"
         raise _refusal(Code.CONTROL_CHARACTER, _place_after(text[: odd.start()], file), what, why, "take the character out, or name the right file")
     return text, noticed
+
+
+def refuse_doubtful_breaks(text: str, file: str) -> None:
+    """Refuse what only some readers of YAML take for the end of a line, and editors show as nothing.
+
+    Raises:
+        finding.Invalid: the text has one.
+    """
+    if not text.isascii() and (odd := DOUBTFUL_BREAK.search(text)):
+        name = {"\x85": "Next line", "\u2028": "Line separator", "\u2029": "Paragraph separator"}[odd[0]]
+        what = f"here is a line break that can't be seen (U+{ord(odd[0]):04X}, {name})"
+        why = "YAML 1.1 ends a line there and YAML 1.2 doesn't; it comes along when text is copied from a word processor or a web page"
+        raise _refusal(Code.CONTROL_CHARACTER, _place_after(text[: odd.start()], file), what, why, "delete it, or break the line with the Enter key")
 
 
 def _place_after(text: str, file: str) -> finding.Position:

@@ -44,6 +44,7 @@ def from_bytes(written: bytes, *, file: str) -> document.Document:
         finding.Invalid: as `read`.
     """
     text, noticed = content.decode(written, file)
+    content.refuse_doubtful_breaks(text, file)
     lines = tuple(content.LINE_BREAK.split(text))
     source = document.Source(file, lines)
     reader = _Reader(source)

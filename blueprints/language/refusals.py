@@ -19,6 +19,7 @@ EXPLAINED_AT_MOST = 200
 _KEY = "[key]"
 """Pydantic's last step on the way to a mapping's key."""
 _UNKNOWN, _MISSING = "extra_forbidden", "missing"
+_WANTS_MAPPING = ("model_type", "model_attributes_type", "dict_type")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,10 +62,13 @@ def _refusal(fault: Any, language: Model, source: Document) -> Refusal:
     words = _words(kind, path, fault["input"], fault.get("ctx", {}), language, is_key=is_key)
     where = source.where_key(*path) if is_key or kind in (_UNKNOWN, _MISSING) else source.where(*path)
     found = finding.Finding(finding.Level.ERROR, words.code, where, words.what, words.why, words.remedy)
-    meant = _look_alike(path, fault["input"], language, is_key=is_key, is_unknown=kind == _UNKNOWN)
+    if kind in _WANTS_MAPPING and isinstance(fault["input"], str) and lookalikes.first_of_structure(fault["input"]) is not None:
+        return Refusal(lookalikes.refusal_of_text(where, fault["input"]), path)
+    is_any_text = words.code == Code.TEXT_FORM  # what only looks like another character may stand there
+    meant = None if is_any_text else _look_alike(path, fault["input"], language, is_key=is_key, is_unknown=kind == _UNKNOWN)
     if meant is not None:
         text = str(path[-1] if is_key or kind == _UNKNOWN else fault["input"])
-        found = lookalikes.refusal(_of_character(where, text), text[lookalikes.first(text) or 0])
+        found = lookalikes.refusal_of_text(where, text)
         return Refusal(found, path, is_key=is_key, meant=meant, belongs=(*path[:-1], str(meant)) if kind == _UNKNOWN else None)
     return Refusal(found, path, is_key=is_key, is_missing=kind == _MISSING, meant=words.meant, belongs=words.belongs)
 
@@ -79,15 +83,9 @@ def _look_alike(path: Path, given: Any, language: Model, *, is_key: bool, is_unk
         return folded if folded in outline.keys(path[:-1], language) else None
     if is_key:
         return folded if folded.isascii() else None
+    folded = folded.partition(" #")[0].rstrip()  # a space before a comment that is none made the comment a part of the value
     candidates = (int(folded) if folded.isdecimal() else folded, folded)
     return next((value for value in candidates if outline.takes(path, value, language)), None)
-
-
-def _of_character(where: finding.Position, text: str) -> finding.Position:
-    """Point at the first odd character of a text on one line."""
-    odd = lookalikes.first(text) or 0
-    column = where.text.find(text[odd], where.column - 1)
-    return dataclasses.replace(where, column=column + 1, width=1) if column >= 0 else where
 
 
 def _words(kind: str, path: Path, given: Any, context: dict[str, Any], language: Model, *, is_key: bool) -> _Words:
