@@ -36,10 +36,10 @@ def _but_for(pattern: str) -> dict[str, Any]:
     return {"not": {"pattern": pattern}}
 
 
-TEXT = _form("line of text", rf"[^\u0000-\u001f\u007f]{{0,{values.TEXT_LENGTH}}}")
+TEXT = _form("line of text", rf"[^{values.STEERING}]{{0,{values.TEXT_LENGTH}}}")
 REASON = _form(
     "reason",
-    rf"(?=[^\u0000-\u001f\u007f]*[^\u0000-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f])[^\u0000-\u001f\u007f]{{1,{values.TEXT_LENGTH}}}",
+    rf"(?=[^{values.STEERING}]*[^\u0000-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f])[^{values.STEERING}]{{1,{values.TEXT_LENGTH}}}",
     "two nodes until the reservation grows",
 )
 SIZE = _form("size", values.SIZE, "14400 GiB")

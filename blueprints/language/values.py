@@ -48,6 +48,11 @@ TIME_LIMIT = re.compile(r"[Uu]nlimited|UNLIMITED|[Ii]nfinite|INFINITE|([0-9]{1,5
 
 MOUNT_LENGTH = 200
 TEXT_LENGTH = 200
+STEERING = r"\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+"""Control characters, line breaks, and what overrides the direction of text (UAX #9), so that a text reads otherwise than it is. Joiners of letters and emoji, soft
+hyphens and other spaces only look.
+"""
+NOT_IN_TEXT = re.compile(f"[{STEERING}]")
 LONGEST_TIME_S = 366 * 24 * 3600
 
 _MIB = {"MiB": 1, "GiB": 1024, "TiB": 1024 * 1024}
@@ -362,7 +367,22 @@ def reason(text: str) -> str:
 
 def plain_text(text: str) -> str:
     """Check a text that is shown on one line."""
-    if len(text) > TEXT_LENGTH or not text.isprintable():
-        why = f"it is shown on one line, in reports and in Slurm's database: at most {TEXT_LENGTH} characters without line breaks"
-        raise Unfit(Code.TEXT_FORM, f"{message_text.quoted(text)} is not one short line", why=why, remedy="shorten it, and keep longer remarks in comments")
+    why = f"it is shown on one line, in reports and in Slurm's database: at most {TEXT_LENGTH} characters without line breaks"
+    if "\n" in text:
+        lines = text.strip("\n").split("\n")
+        line = " ".join(lines)
+        what = f"{message_text.quoted(line)} {'ends with a line break' if len(lines) == 1 else 'has several lines'}"
+        remedy = (
+            "write it on the line of its key"
+            if len(line) <= TEXT_LENGTH
+            else "shorten it, write it on the line of its key, and keep longer remarks in comments"
+        )
+        raise Unfit(Code.TEXT_FORM, what, why=why, remedy=f"{remedy}, without `>` or `|`", meant=line[:TEXT_LENGTH])
+    if odd := NOT_IN_TEXT.search(text):
+        what = f"{message_text.quoted(text)} has the character U+{ord(odd[0]):04X}, which steers how text is shown"
+        remedy = f"take it out: it is character {odd.start() + 1} of the text"
+        raise Unfit(Code.TEXT_FORM, what, why=why, remedy=remedy, meant=NOT_IN_TEXT.sub("", text)[:TEXT_LENGTH])
+    if len(text) > TEXT_LENGTH:
+        what = f"{message_text.quoted(text)} has {len(text)} characters"
+        raise Unfit(Code.TEXT_FORM, what, why=why, remedy="shorten it, and keep longer remarks in comments", meant=text[:TEXT_LENGTH])
     return text
