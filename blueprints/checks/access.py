@@ -63,7 +63,9 @@ def _unreachable(access: language.Access, source: Document) -> finding.Finding:
     what = "no network may reach the login nodes" if access.login_nodes else "no host is reachable from outside the cluster's network"
     lacks = "`access.allowed_cidrs` names no network" if access.login_nodes else "without login nodes SSH can't reach the controllers"
     why = f"the cluster creates its own network, and {lacks}; clusterwright configures the hosts over SSH and needs this access, too"
-    remedy = "write `access: {login_nodes: 1, allowed_cidrs: [203.0.113.7/32]}`, with your own address or the networks of your office or VPN"
+    networks = ", with your own address or the networks of your office or VPN"
+    missing = ["login_nodes: 1"] * (not access.login_nodes) + ["allowed_cidrs: [203.0.113.7/32]"] * (not access.allowed_cidrs)
+    remedy = f"write {message_text.listed(f'`{one}`' for one in missing)} under `access`{networks if not access.allowed_cidrs else ''}"
     return finding.Finding(finding.Level.NOTE, Code.ACCESS_UNREACHABLE, source.where_key("access"), what, why, remedy)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .. import catalog, finding, language, spec
+from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 from . import lookup
@@ -26,14 +26,17 @@ def _backups(name: str, entry: language.Storage, cluster: spec.ClusterSpec, sour
     """Find daily and final backups that the cloud would refuse."""
     where = source.where("storage", name, "backup_days" if entry.backup_days else "on_delete")
     storage_class = lookup.storage_class_of(cluster, name)
+    enabled = [f"backup_days: {entry.backup_days}"] * (entry.backup_days > 0) + ["on_delete: snapshot"] * (entry.on_delete == "snapshot")
+    asked = f"{message_text.listed(f'`{one}`' for one in enabled)} {'ask' if len(enabled) > 1 else 'asks'} for backups of it"
+    without = f"remove {message_text.listed(f'`{one}`' for one in enabled)}"
     if entry.durability == "scratch":
-        what = f"the storage {name} is `scratch`, and its backups are enabled"
+        what = f"the storage {name} is `scratch`, and {asked}"
         why = "the cloud makes backups and snapshots of persistent storage only"
-        yield finding.Finding(_ERROR, Code.BACKUP_IMPOSSIBLE, where, what, why, "write `durability: persistent`, or disable the backups")
+        yield finding.Finding(_ERROR, Code.BACKUP_IMPOSSIBLE, where, what, why, f"write `durability: persistent`, or {without}")
     elif entry.exchange is not None and storage_class is not None and not storage_class.linked_backups:
-        what = f"the storage {name} is linked to a bucket, and its backups are enabled"
+        what = f"the storage {name} is linked to a bucket, and {asked}"
         why = f"{storage_class.product} does not back up a file system that is linked to a bucket ({catalog.source(storage_class.backups_source).where})"
-        remedy = "disable the backups and export the files to the bucket (`exchange: {export_files: true}`), or remove `exchange`"
+        remedy = f"{without} and export the files to the bucket (`exchange: {{export_files: true}}`), or remove `exchange`"
         yield finding.Finding(_ERROR, Code.BACKUP_IMPOSSIBLE, where, what, why, remedy)
 
 

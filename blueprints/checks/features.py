@@ -56,8 +56,18 @@ def _software(cluster: spec.ClusterSpec, target: catalog.Target, profiles: tuple
     known = message_text.listed(f"`{name}`" for name in profiles)
     what = f"this version can't install the software profile `{profile}` on {target.title}: you can plan the cluster but not provision it"
     why = f"it can install {known} there"
-    remedy = f"write `targets.{target.name}.software: {profiles[0]}` to provision the cluster, with pools that the profile supports"
+    fitting = next((name for name in profiles if _supports(cluster, name)), None)
+    none = f"plan with it; none of {known} supports these nodes, so provision them with a later version, or other nodes now"
+    remedy = f"write `targets.{target.name}.software: {fitting}` to provision the cluster" if fitting else none
     return finding.Finding(finding.Level.NOTE, Code.SOFTWARE_NOT_BUILT, where, what, why, remedy)
+
+
+def _supports(cluster: spec.ClusterSpec, profile: str) -> bool:
+    """Say whether a profile has what all nodes need."""
+    return all(
+        profile in lookup.supporting_profiles(cluster, one.hosts.machine.arch, lookup.accelerator_of(one), one.fabric.name if one.fabric else None)
+        for one in cluster.node_sets
+    )
 
 
 def _said(value: Any, path: Path, key: str, built: catalog.Built) -> Iterator[tuple[str, Path]]:

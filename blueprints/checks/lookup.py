@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from .. import catalog, language, spec
 from ..document import Document
 
+_ANY = "any"
+"""Architecture of a profile that supports every processor."""
+
 
 def target_of(cluster: spec.ClusterSpec) -> catalog.Target | None:
     """Return the catalogue entry of the target; None for an unknown target."""
@@ -38,6 +41,15 @@ def storage_class_of(cluster: spec.ClusterSpec, name: str) -> catalog.StorageCla
 def accelerator_of(node_set: spec.NodeSet) -> catalog.Accelerator | None:
     gpus = node_set.hosts.machine.gpus
     return catalog.accelerators().get(gpus.type) if gpus else None
+
+
+def supporting_profiles(cluster: spec.ClusterSpec, arch: str, accelerator: catalog.Accelerator | None, fabric: str | None) -> list[str]:
+    """List the target's software profiles that support nodes with these processors, GPUs and this fabric."""
+    profiles = [catalog.profile(name) for name in catalog.software_names(cluster.target)]
+    alike = [profile for profile in profiles if profile.arch in (_ANY, arch)]
+    if accelerator is None:
+        return [profile.profile for profile in alike]
+    return [profile.profile for profile in alike if not catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink)]
 
 
 def pools_of(cluster: spec.ClusterSpec, blueprint: language.Blueprint) -> Iterator[tuple[str, language.Pool, tuple[spec.NodeSet, ...]]]:

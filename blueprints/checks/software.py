@@ -15,15 +15,13 @@ _WITH_DRIVERS = "ubuntu"
 """Begins the names of distributions whose archive has NVIDIA's driver as modules of a kernel."""
 _ARCHIVE_KEY = "_archive_key"
 """Ends the names of origins that are fingerprints of archives' keys."""
-_ANY = "any"
-"""Architecture of a profile that supports every processor."""
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find login nodes with another architecture, incompatible versions, and a Slurm version without a required feature."""
     yield from _login(cluster, blueprint, source)
     if cluster.software.profile in catalog.profile_names():
-        yield from _matrix(cluster, _profile(cluster, blueprint), source)
+        yield from _matrix(cluster, blueprint, source)
         yield from _clients(catalog.profile(cluster.software.profile), blueprint, source)
         yield from _own_driver(cluster, blueprint, source)
         yield from _archives(cluster, blueprint, source)
@@ -82,13 +80,14 @@ def _login(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
         why = "programs that users build on a login node don't run in their jobs"
         named = blueprint.access.machine
         where = source.where("access", "machine") if named else source.where_key("access")
-        alike = [one for one in catalog.machines(cluster.target).values() if one.arch in compute and not one.gpus]
-        smallest = min(alike, key=lambda one: one.vcpus, default=None)
-        remedy = f"write `access: {{machine: {smallest.name}}}`, or build programs in jobs" if smallest else "build programs in jobs"
+        target = lookup.target_of(cluster)
+        usual = next((target.login_machines[arch] for arch in sorted(compute) if arch in target.login_machines), None) if target else None
+        remedy = f"write `machine: {usual}` under `access`, or build programs in jobs" if usual else "build programs in jobs"
         yield finding.Finding(finding.Level.WARNING, Code.LOGIN_ARCHITECTURE, where, what, why, remedy)
 
 
-def _matrix(cluster: spec.ClusterSpec, profile: catalog.Profile, source: Document) -> Iterator[finding.Finding]:
+def _matrix(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    profile = _profile(cluster, blueprint)
     reported: set[str] = set()
     for node_set in cluster.node_sets:
         accelerator = lookup.accelerator_of(node_set)
@@ -98,10 +97,11 @@ def _matrix(cluster: spec.ClusterSpec, profile: catalog.Profile, source: Documen
         for fault in catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink):
             if fault.rule not in reported:
                 reported.add(fault.rule)
-                fitting = _supporting(cluster, node_set.hosts.machine.arch, accelerator, fabric)
+                fitting = lookup.supporting_profiles(cluster, node_set.hosts.machine.arch, accelerator, fabric)
                 in_pool = source.where_key("pools", node_set.pool)
                 where = source.where("software") if source.at("software") and fitting else in_pool
-                remedy = f"choose a profile that supports these nodes: {', '.join(fitting)}" if fitting else _without_profile(cluster, node_set, accelerator)
+                other = _without_profile(cluster, blueprint.pools.get(node_set.pool), node_set, accelerator)
+                remedy = f"choose a profile that supports these nodes: {', '.join(fitting)}" if fitting else other
                 yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, fault.what, fault.why, remedy)
 
 
@@ -116,22 +116,18 @@ def _clients(profile: catalog.Profile, blueprint: language.Blueprint, source: Do
             yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, what, why, "choose another kind of storage, or another software profile")
 
 
-def _supporting(cluster: spec.ClusterSpec, arch: str, accelerator: catalog.Accelerator, fabric: str | None) -> list[str]:
-    """List the profiles that support nodes with these processors, GPUs and this fabric."""
-    profiles = [catalog.profile(name) for name in catalog.software_names(cluster.target)]
-    alike = [profile for profile in profiles if profile.arch in (_ANY, arch)]
-    return [profile.profile for profile in alike if not catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink)]
-
-
-def _without_profile(cluster: spec.ClusterSpec, node_set: spec.NodeSet, accelerator: catalog.Accelerator) -> str:
+def _without_profile(cluster: spec.ClusterSpec, pool: language.Pool | None, node_set: spec.NodeSet, accelerator: catalog.Accelerator) -> str:
     """Say what to do where no profile supports the machine: another machine with as many GPUs, or an image that its owner made."""
     machine = node_set.hosts.machine
     alike = [one for one in catalog.machines(cluster.target).values() if one.arch == machine.arch and one.gpus == (machine.gpus.count if machine.gpus else 0)]
-    fitting = [one for one in alike if one.accelerator and _supporting(cluster, one.arch, catalog.accelerators()[one.accelerator], one.fabric)]
+    fitting = [one for one in alike if one.accelerator and lookup.supporting_profiles(cluster, one.arch, catalog.accelerators()[one.accelerator], one.fabric)]
     largest = max(fitting, key=lambda one: (one.gpu_memory_gib or 0, one.fabric_nics * one.fabric_nic_gbps, -one.fabric_nics), default=None)
     own = f"build an image that has what is missing and name it as `pools.{node_set.pool}.image`"
     no_profile = f"no software profile of this version supports {accelerator.description.partition(' (')[0]} there"
-    return f"{no_profile}: write `machine: {largest.name}`, or {own}" if largest else f"{no_profile}: {own}"
+    if largest is None:
+        return f"{no_profile}: {own}"
+    replaced = "`accelerator` and `gpus_per_node`" if pool and pool.accelerator else "`machine`" if pool and pool.machine else "`machines`"
+    return f"{no_profile}: write `machine: {largest.name}` instead of {replaced}, or {own}"
 
 
 def _slurm(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:

@@ -52,7 +52,8 @@ def _blame_zone(context: Context, number: int, zone: str) -> None:
         remedy = f"write `region: {zone}`, and names that start with it as `zones`, or no zones"
     elif own is not None:
         why = f"it is a zone of {own}, and all hosts of a cluster are in one region"
-        remedy = f"write `region: {own}`, or zones of {context.region}"
+        is_alone = all(context.target.region_of(other) == own for other in context.blueprint.network.zones)
+        remedy = f"write `region: {own}`, or zones of {context.region}" if is_alone else f"remove it, or write a zone of {context.region} in its place"
     context.error(Code.ZONE_UNKNOWN, "network", "zones", number, what=what, why=why, remedy=remedy)
 
 
