@@ -5,7 +5,7 @@ import pytest
 from blueprints import catalog
 from blueprints.catalog import files
 
-PROFILE = re.compile(r"(?P<slices>[1-7])g\.(?P<memory>[0-9]+)gb")
+PROFILE = re.compile(r"(?P<slices>[1-7])g\.(?P<memory>[0-9]+)gb(\+me|\+gfx)?")
 EVERY = [pytest.param(accelerator, id=name) for name, accelerator in catalog.accelerators().items()]
 
 # NVIDIA's MIG User Guide, table of supported GPUs: the most instances.
