@@ -189,7 +189,8 @@ def _routes(interface: spec.SiteInterface, own: _Network | None) -> Iterator[_Fa
 
 
 def _mtu(interface: spec.SiteInterface, usual: Mapping[str, int]) -> Iterator[_Fault]:
-    if interface.mtu > MOST_MTU and (not interface.mac or len(interface.mac) == addresses.ETHERNET_LETTERS):
+    is_infiniband = bool(interface.partition_key) or len(interface.mac) > addresses.ETHERNET_LETTERS
+    if interface.mtu > MOST_MTU and not is_infiniband:
         why = f"switches carry {MOST_MTU} bytes at most, and drop larger packets silently"
         yield Code.RAIL_MTU, _WARNING, "mtu", f"{{}} has the MTU {interface.mtu}", why, f"write at most {MOST_MTU}, and the same at the switches"
     most = usual.get(interface.name, interface.mtu)
