@@ -22,6 +22,7 @@ from .section import (
     Identifier,
     Ipv4,
     KeyFingerprint,
+    OrEmpty,
     PoolName,
     QosName,
     Reason,
@@ -244,7 +245,7 @@ class Blueprint(Section):
     monitoring: Monitoring = Field(default=Monitoring())
     acceptance: Acceptance = Field(default=Acceptance())
     tags: dict[TagKey, Text] = Field(default={}, max_length=100, description="Tags of every cloud resource that can have tags (labels on Google Cloud).")
-    targets: dict[TargetName, dict[str, Any]] = Field(
+    targets: dict[TargetName, Annotated[dict[str, Any], OrEmpty]] = Field(
         default={}, description="Values for one target: the same keys as above, which override them on that target."
     )
     suppress: tuple[Suppression, ...] = Field(default=(), strict=False, max_length=1_000, description="Warnings that are accepted until a date.")

@@ -98,6 +98,8 @@ def _tidy(written: Any) -> Any:
         tidy["properties"] = {key: _tidy(entry) for key, entry in written["properties"].items()}
     if _is_telling(written.get("default")):
         tidy["default"] = written["default"]
+    if written.get("default") in ({}, []) and isinstance(tidy.get("type"), str):
+        tidy["type"] = [tidy["type"], "null"]  # left empty, it has no entries
     forms = tidy.get("anyOf", ())
     if len(forms) == 2 and forms[1] == {"type": "null"} and isinstance(forms[0].get("type"), str):
         del tidy["anyOf"]
@@ -114,8 +116,8 @@ def _is_telling(default: Any) -> bool:
 
 
 def _targets(written: Schema) -> Schema:
-    parts = {target: {"$ref": f"#/$defs/{_TARGET}"} for target in typing.get_args(TargetName)}
-    return {"description": written["description"], "type": "object", "properties": parts, "additionalProperties": False}
+    parts = {target: {"anyOf": [{"$ref": f"#/$defs/{_TARGET}"}, {"type": "null"}]} for target in typing.get_args(TargetName)}
+    return {"description": written["description"], "type": ["object", "null"], "properties": parts, "additionalProperties": False}
 
 
 def _demanding(sections: dict[str, Schema]) -> set[str]:

@@ -12,7 +12,8 @@ FORMS = ("\x00short", "\x00long")
 
 
 class Section(pydantic.BaseModel):
-    """A mapping of the language. Keys that it doesn't have are refused, types are never converted, and a key left empty means `{}`.
+    """A mapping of the language. Keys that it doesn't have are refused, types are never converted, and a key left empty means `{}`; a mapping or list
+    left empty has no entries.
 
     A section's docstring is its description, for messages, schema and reference alike.
     """
@@ -22,7 +23,18 @@ class Section(pydantic.BaseModel):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _empty(cls, given: Any) -> Any:
-        return {} if given is None else given
+        if not isinstance(given, dict):
+            return {} if given is None else given
+        left_empty = {key for key, value in given.items() if value is None and key in cls.model_fields and cls.model_fields[key].default in ({}, ())}
+        return {key: value for key, value in given.items() if key not in left_empty} if left_empty else given
+
+
+def _empty_mapping(given: Any) -> Any:
+    return {} if given is None else given
+
+
+OrEmpty = pydantic.BeforeValidator(_empty_mapping)
+"""A mapping that may be left empty."""
 
 
 def _form(given: Any) -> str:
