@@ -199,7 +199,7 @@ def _of_other_targets(source: document.Document, target: str) -> list[finding.Fi
         chain.append(chain[-1].parent)
     parts = [part for one in chain if isinstance(part := one.at("targets"), dict)]
     found: list[finding.Finding] = []
-    for other in dict.fromkeys(str(name) for part in parts for name in part if name != target):
+    for other in dict.fromkeys(name for part in parts for name in part if name != target and name in catalog.target_names()):
         there = {place for one in chain for path in one.places if path[:2] == ("targets", other) for place in (one.where(*path), one.where_key(*path))}
         settled = merge.settle(source, other)
         faults = [*settled.findings, *language.parse_most(settled).findings]

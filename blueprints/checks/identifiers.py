@@ -89,8 +89,9 @@ def _unfit(written: _Identifier, examples: Sequence[str], owner: catalog.Target 
         why = f"it is an identifier of {owner.title}"
         remedy = f"write it under `targets.{owner.name}`, and an identifier like {' or '.join(examples)} here"
     else:
-        why = "the service refuses identifiers of any other form"
-        remedy = f"copy it from the console; it looks like {' or '.join(examples)}"
+        is_site = target.hosts == "site"
+        why = "sources of any other form can't be mounted" if is_site else "the service refuses identifiers of any other form"
+        remedy = f"{'write it like' if is_site else 'copy it from the console; it looks like'} {' or '.join(examples)}"
     return finding.Finding(_ERROR, Code.IDENTIFIER_UNFIT, source.where(*written.path), what, why, remedy)
 
 

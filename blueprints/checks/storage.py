@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from .. import catalog, finding, language, message_text, spec
+from .. import catalog, finding, language, spec
 from ..codes import Code
 from ..document import Document
 from ..language import values
@@ -129,8 +129,8 @@ def _enforcement(name: str, entry: language.Storage, cluster: spec.ClusterSpec, 
     if storage_class is None or storage_class.user_quotas or "quotas" in _MISPLACED[entry.kind] or entry.quotas == language.Quotas():
         return
     where = source.where_key("storage", name, "quotas")
-    able = [one.product for one in catalog.storage_classes(cluster.target).values() if one.user_quotas]
-    remedy = f"choose storage that can: {message_text.listed(dict.fromkeys(able))}; or remove `quotas`" if able else "remove `quotas`"
+    able = dict.fromkeys(one.kind for one in catalog.storage_classes(cluster.target).values() if one.user_quotas)
+    remedy = f"write {' or '.join(f'`kind: {kind}`' for kind in able)}, or remove `quotas`" if able else "remove `quotas`"
     if storage_class.user_quotas is False:
         what = f"{storage_class.product} can't limit what each user or group stores on {name}"
         why = f"it does not support quotas ({catalog.source(storage_class.quotas_source).where})"

@@ -207,8 +207,9 @@ def _fit(name: str, kind: str, length: int, *, why: str) -> str:
     if not FORM.fullmatch(name):
         mended = re.sub("[^a-z0-9]+", "-", name.lower()).lstrip("-0123456789").rstrip("-")
         remedy = f"write {message_text.quoted(mended)}" if mended else "begin it with a letter"
-        why = f"a {kind} name has lower-case letters, digits and hyphens, begins with a letter and ends with a letter or digit, so that it is a name everywhere"
-        raise Unfit(Code.NAME_FORM, f"{message_text.quoted(name)} can't be a {kind} name", why=why, remedy=remedy)
+        article = "an" if kind[0] in "aeiou" else "a"
+        why = f"the name of {article} {kind} has lower-case letters, digits and hyphens, begins with a letter and ends with a letter or digit, so that it is a name everywhere"
+        raise Unfit(Code.NAME_FORM, f"{message_text.quoted(name)} can't be the name of {article} {kind}", why=why, remedy=remedy)
     return name
 
 

@@ -115,8 +115,8 @@ def size_gib(text: str) -> float:
         raise Unfit(
             Code.SIZE_FORM,
             f"{message_text.quoted(text)} is not a valid size for storage",
-            why="storage has from 1 GiB to a million TiB",
-            remedy="check the unit",
+            why="the smallest size of storage is 1 GiB" if size < 1 else "the largest size of storage is a million TiB",
+            remedy="write `1 GiB` or more" if size < 1 else "check the unit, and write `1048576 TiB` or less",
         )
     return size
 

@@ -173,7 +173,11 @@ def _size(context: Context, name: str, asked: language.Storage, chosen: catalog.
     if found > wanted:
         below = chosen.previous_size(math.floor(wanted), mbs_per_tib=tier)
         what = f"{name} gets {found} GiB instead of {wanted:g}"
-        why = f"{chosen.product}{named} is sold in steps: {f'{below} GiB below, ' if below else ''}{found} GiB above"
+        why = (
+            f"{chosen.product}{named} is sold in steps: {below} GiB below, {found} GiB above"
+            if below
+            else f"the smallest {chosen.product}{named} has {found} GiB"
+        )
         remedy = _with_steps(asked.size, below, found, meant=_meant(asked.size, chosen, tier))
         context.note(Code.STORAGE_ROUNDED, "storage", name, "size", what=what, why=why, remedy=remedy)
     return float(found)

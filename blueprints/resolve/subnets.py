@@ -118,7 +118,9 @@ def _network(context: Context, parts: Sequence[Part]) -> ipaddress.IPv4Network:
     elif given.prefixlen > needed:
         holds = 1 << (32 - given.prefixlen)
         why = f"it has {holds} addresses, and its subnets ({_counted(parts)}) need a /{needed}, including addresses that the cloud reserves and rounding to powers of 2"
-        context.error(Code.CIDR_TOO_SMALL, "network", "cidr", what=f"{given} is too small for the cluster", why=why, remedy=f"write a /{needed}: {instead}")
+        around = ipaddress.IPv4Network((given.network_address, max(needed, widest)), strict=False)
+        remedy = f"write `{around}` or a larger network, or remove the key" if around.is_private else instead
+        context.error(Code.CIDR_TOO_SMALL, "network", "cidr", what=f"{given} is too small for the cluster", why=why, remedy=remedy)
         is_fit = False
     return given if is_fit else default
 

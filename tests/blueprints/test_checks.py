@@ -176,7 +176,7 @@ def test_a_block_of_slices_of_the_smaller_a100_is_held_against_its_own_profiles(
     text = "name: tiny\npools: {dev: {machine: %s, nodes: 1, mig: {1g.5gb: 7}}}\n"
     assert found(text % "p4d.24xlarge", target="aws", code=Code.MIG_UNKNOWN) == []
     (only,) = found(text % "p4de.24xlarge", target="aws", code=Code.MIG_UNKNOWN)
-    assert only.remedy.endswith("profiles: 1g.10gb, 1g.20gb, 2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb")
+    assert only.remedy.endswith("profiles: 1g.10gb, 1g.10gb+me, 1g.20gb, 2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb")
 
 
 def test_checks_of_a_spec_by_itself_need_no_file() -> None:

@@ -220,6 +220,19 @@ def test_a_fault_of_typing_is_one_finding_at_the_very_character(text: str, place
     assert only.remedy.startswith(remedy)
 
 
+@pytest.mark.parametrize(("section", "what"), [("accounts", "`a_b` can't be the name of an account"), ("pools", "`a_b` can't be the name of a pool")])
+def test_the_article_before_a_kind_of_name_fits(section: str, what: str) -> None:
+    sections = {"pools": "{a: {nodes: 1}}", section: "{a_b: {}}"}
+    assert what in {one.what for one in errors("name: t\n" + "".join(f"{name}: {entries}\n" for name, entries in sections.items()))}
+
+
+@pytest.mark.parametrize(("target", "begins"), [("metal", "write it like `server:/export` (NFS) or"), ("aws", "copy it from the console; it looks like")])
+def test_the_form_of_a_source_is_advised_from_where_the_target_has_it(target: str, begins: str) -> None:
+    text = TOP % "storage: {data: {kind: existing, mount: /data, source: '10.20.0.5@o2ib'}}"
+    [found] = [one for one in errors(text, target=target) if one.code == Code.IDENTIFIER_UNFIT]
+    assert found.remedy.startswith(begins)
+
+
 def test_one_database_for_two_controllers_is_advised_only_what_the_target_has() -> None:
     control = "name: t\nsoftware: debian-13\npools: {a: {hosts: g}}\naccess: {hosts: l}\ncontrol: {hosts: 'h-[1-2]', highly_available: true}\n"
     inventory = "inventory: {ranges: [{names: 'h-[1-2]', addresses: 10.20.0.2+}], hosts: {l: {address: 10.20.0.4}, g: {address: 10.20.0.5}}}\n"

@@ -12,9 +12,9 @@ FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_0
 BLUEPRINTS = {
     "aws": """name: trial
 access: {ACCESS}
-network: {region: us-east-1, zones: [us-east-1a]}
+network: {region: us-east-1, zones: [us-east-1a], CIDR}
 storage:
-  home: {kind: nfs, mount: /home}
+  home: {HOME, mount: /home}
   data: {kind: lustre, mount: /data, size: 2400 GiB, protect: false, DATA}
 pools:
   train: {MACHINE, nodes: 4, partition: {default: true, max_time: 1-00:00:00}}
@@ -31,6 +31,8 @@ pools:
 }
 """Each has places in capitals."""
 USUAL = {
+    "CIDR": "cidr: 10.80.0.0/16",
+    "HOME": "kind: nfs",
     "ACCESS": "login_nodes: 2, allowed_cidrs: [203.0.113.7/32]",
     "DATA": "durability: persistent",
     "MACHINE": "accelerator: h100, gpus_per_node: 8",
@@ -55,6 +57,10 @@ CASES = [
     ("aws", "ACCESS", "login_nodes: 2", Code.ACCESS_UNREACHABLE, f"write `{CIDRS}` under", f"login_nodes: 2, {CIDRS}"),
     ("aws", "ACCESS", "login_nodes: 0", Code.ACCESS_UNREACHABLE, f"write `{ONE}` and `{CIDRS}` under", f"{ONE}, {CIDRS}"),
     ("aws", "ACCESS", f"login_nodes: 0, {CIDRS}", Code.ACCESS_UNREACHABLE, f"write `{ONE}` under `access`", f"{ONE}, {CIDRS}"),
+    ("aws", "CIDR", "cidr: 10.9.0.0/28", Code.CIDR_TOO_SMALL, "write `10.9.0.0/26` or a larger network", "cidr: 10.9.0.0/26"),
+    ("aws", "HOME", "kind: nfs, quotas: {user: 1 TiB}", Code.QUOTAS_NOT_ENFORCED, "write `kind: lustre` or", "kind: lustre, quotas: {user: 1 TiB}"),
+    ("aws", "HOME", "kind: nfs, quotas: {user: 1 TiB}", Code.QUOTAS_NOT_ENFORCED, "or `kind: block`", "kind: block, size: 2 TiB, quotas: {user: 1 TiB}"),
+    ("aws", "HOME", "kind: nfs, size: 0 GiB", Code.SIZE_FORM, "write `1 GiB` or more", "kind: nfs, size: 1 GiB"),
     ("aws", "DATA", "durability: scratch, on_delete: snapshot", Code.BACKUP_IMPOSSIBLE, "or remove `on_delete: snapshot`", "durability: scratch"),
     ("aws", "DATA", "durability: scratch, on_delete: snapshot", Code.BACKUP_IMPOSSIBLE, "write `durability: persistent`", "on_delete: snapshot"),
     ("aws", "DATA", "durability: scratch, backup_days: 7", Code.BACKUP_IMPOSSIBLE, "or remove `backup_days: 7`", "durability: scratch"),

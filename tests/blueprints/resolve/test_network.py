@@ -191,7 +191,7 @@ def test_a_pool_that_grows_moves_no_subnet() -> None:
     [
         ("aws", 10, {"cidr": "10.0.0.0/16"}, set(), ""),
         ("aws", 10, {"cidr": "10.0.0.0/26"}, set(), ""),  # 10 + 2 + 1 + 5 in a /27, and two /28
-        ("aws", 10, {"cidr": "10.0.0.0/27"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "write a /26"),
+        ("aws", 10, {"cidr": "10.0.0.0/27"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "write `10.0.0.0/26` or a larger"),
         ("aws", 1000, {"cidr": "10.0.0.0/22"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "(cluster 1003, public-1 9, public-2 9) need a /21"),
         ("aws", 10, {"cidr": "10.0.0.0/15"}, {(ERROR, Code.CIDR_SIZE)}, "the largest network of AWS is a /16"),
         ("gcp", 10, {"cidr": "10.0.0.0/15"}, set(), ""),

@@ -148,7 +148,7 @@ def test_on_this_machine_every_kind_is_a_folder(kind: str) -> None:
         (
             "aws",
             {"size": "1000 GiB"},
-            "FSx for Lustre, PERSISTENT_2 SSD with 250 MB/s/TiB is sold in steps: 1200 GiB above",
+            "the smallest FSx for Lustre, PERSISTENT_2 SSD with 250 MB/s/TiB has 1200 GiB",
             "write `size: 1200 GiB`, or keep it",
         ),
         (
