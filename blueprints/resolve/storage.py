@@ -100,7 +100,11 @@ def _blame_server(context: Context, name: str, asked: language.Storage) -> None:
         return
     what = f"no host can export {name}: this cluster has no controller of its own"
     why = f"{context.target.title} has no storage service: Slurm's controller exports folders, and the hosts of Kubernetes' control plane do not"
-    remedy = f"mount an existing file system: `targets.{context.target.name}.storage.{name}: {{kind: existing, source: …}}`"
+    offered = context.target.built.get(counts.kubernetes_offering(context).name)
+    if offered is not None and not any(key.partition(".")[0] == "storage" for key in (*offered.keys, *offered.values)):
+        remedy = f"remove {name}: this version mounts no storage on nodes of Kubernetes there"
+    else:
+        remedy = f"mount an existing file system: `targets.{context.target.name}.storage.{name}: {{kind: existing, source: …}}`"
     context.error(Code.STORAGE_KIND_MISSING, "storage", name, "kind", what=what, why=why, remedy=remedy)
 
 

@@ -27,10 +27,19 @@ storage:
 pools:
   train: {MACHINE, nodes: 4, partition: {default: true, max_time: 1-00:00:00}}
 """,
+    "metal": """name: trial
+scheduler: kubernetes
+software: ubuntu-24.04-metal
+storage: {STORAGE}
+pools: {train: {nodes: 1}}
+accounts: {research: {}}
+users: {ada: {uid: 2001, account: research}}
+""",
     "local": "name: trial\ndescription: TEXT\npools: {train: {nodes: 1}}\n",
 }
 """Each has places in capitals."""
 USUAL = {
+    "STORAGE": "",
     "CIDR": "cidr: 10.80.0.0/16",
     "HOME": "kind: nfs",
     "ACCESS": "login_nodes: 2, allowed_cidrs: [203.0.113.7/32]",
@@ -78,6 +87,7 @@ CASES = [
         *("remove it, or write a zone of us-central1 in its place", "region: us-central1, zones: [us-central1-a]"),
     ),
     ("gcp", "NETWORK", "region: us-central1, zones: [us-east4-a]", Code.ZONE_UNKNOWN, "write `region: us-east4`", "region: us-east4, zones: [us-east4-a]"),
+    ("metal", "STORAGE", "home: {kind: nfs, mount: /home}", Code.STORAGE_KIND_MISSING, "remove home: this version mounts no storage", ""),
     ("local", "TEXT", ">\n  one", Code.TEXT_FORM, "write it on the line of its key, without `>`", "one"),
     ("local", "TEXT", '"on\\u202Ee"', Code.TEXT_FORM, "take it out: it is character 3 of the text", '"one"'),
 ]
