@@ -6,13 +6,14 @@ A target's name appears in code only here and in the target's own folder (tests/
 import dataclasses
 import importlib
 import importlib.util
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from blueprints.project import project_root
 
-from . import errors
+from . import errors, lasting_imports
 
 if TYPE_CHECKING:  # commands that only plan don't import what works on a cluster
     from . import account as of_account
@@ -132,7 +133,10 @@ def load(place: str) -> Any:
         ImportError: a package that the module imports is not installed.
     """
     module, _, attribute = place.partition(":")
-    imported = importlib.import_module(module)
+    if module not in sys.modules:  # with a cloud's SDK, hundreds of modules
+        with lasting_imports.without_search_for_garbage():
+            importlib.import_module(module)
+    imported = sys.modules[module]
     return getattr(imported, attribute) if attribute else imported
 
 
