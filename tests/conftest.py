@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import shutil
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,8 @@ os.environ["CLUSTERWRIGHT_SSM_AGENT_KEY"] = str(TESTS / "components/aws/agent.as
 """Image builders of Debian on AWS need a key that the user gives (`components/aws/agent.py`); this one belongs to nobody."""
 OF_HOSTS = TESTS / "hosts"
 COMPONENTS = TESTS / "components"
+BEGAN = pytest.StashKey[float]()
+"""Seconds of a processor that this worker had taken before a test."""
 SLOWER_TIERS = ("slow", "browser", "engine", "hosts", "soak")
 
 
@@ -56,6 +60,25 @@ def pytest_collection_finish() -> None:
     """Look for garbage only among what tests make: what was imported stays, and looking through it again and again is a quarter of the time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let `pytest_runtest_makereport` say how much of a processor a test took, with its fixtures."""
+    item.stash[BEGAN] = _processor_s()
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    if call.when == "teardown":
+        item.user_properties.append((timing.PROCESSOR_S, f"{_processor_s() - item.stash[BEGAN]:.3f}"))
+
+
+def _processor_s() -> float:
+    """Give what this process and the programs that it waited for have taken so far."""
+    own, theirs = (resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + theirs.ru_utime + theirs.ru_stime
 
 
 def _tier(item: pytest.Item) -> int:

@@ -14,6 +14,9 @@ SLOWEST_SHOWN = 20
 PURE = ("tier", "pure")
 """The property of a test that has values only; tests/conftest.py sets it."""
 PURE_WITHIN_S = 1.0
+"""Of a processor: on a busy machine a test waits ten times as long for one as it needs it."""
+PROCESSOR_S = "processor_s"
+"""The property of a test that says how many seconds of a processor it took; tests/conftest.py sets it, too."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class Case:
     left_out: str = ""
     """Why it was skipped; empty for a test that ran."""
     is_pure: bool = False
+    processor_s: float = 0.0
+    """Of the worker and the programs that it started and waited for. What runs inside of hosts is not in it."""
 
     @property
     def folder(self) -> str:
@@ -66,18 +71,18 @@ def summary(parts: Sequence[Part]) -> str:
     for test in tests:
         if not test.left_out:
             by_folder[test.folder].append(test)
-    folders = sorted(by_folder.items(), key=lambda item: -_seconds(item[1]))
+    folders = sorted(by_folder.items(), key=lambda item: -_processor_s(item[1]))
     slowest = sorted((test for test in tests if test.seconds and not test.left_out), key=lambda test: -test.seconds)
     reasons = collections.Counter(test.left_out for test in tests if test.left_out)
-    lines = ["Time by folder, added up over all workers"]
-    lines += [f"{_seconds(those):9.1f} s  {len(those):5d} tests  {folder}" for folder, those in folders]
-    lines += ["", f"Slowest tests, with the fixtures that each was the first to need ({SLOWEST_SHOWN} at most)"]
+    lines = ["Time by folder, added up over all workers: of processors, without what runs inside of hosts; and from begin to end"]
+    lines += [f"{_processor_s(those):9.1f} s  {_seconds(those):9.1f} s  {len(those):5d} tests  {folder}" for folder, those in folders]
+    lines += ["", f"Slowest tests from begin to end, with the fixtures that each was the first to need ({SLOWEST_SHOWN} at most)"]
     lines += [f"{test.seconds:9.1f} s  {test.module}.py::{test.name}" for test in slowest[:SLOWEST_SHOWN]]
-    late = [test for test in slowest if test.is_pure and test.seconds > PURE_WITHIN_S]
+    late = [test for test in slowest if test.is_pure and test.processor_s > PURE_WITHIN_S]
     modules = collections.Counter(f"{test.module}.py" for test in late)
     lines += [
         "",
-        f"Pure tests over {PURE_WITHIN_S:g} s: {len(late)}{': ' if late else ''}{', '.join(f'{name} {number}' for name, number in modules.most_common())}",
+        f"Pure tests over {PURE_WITHIN_S:g} s of a processor: {len(late)}{': ' if late else ''}{', '.join(f'{name} {number}' for name, number in modules.most_common())}",
     ]
     lines += ["", "Left out"]
     lines += [f"{count:11d}  {reason}" for reason, count in reasons.most_common()]
@@ -92,12 +97,17 @@ def _test(case: ET.Element) -> Case:
     module = "/".join(part for part in case.get("classname", "").split(".") if not part[:1].isupper())
     skipped = case.find("skipped")
     left_out = "" if skipped is None else skipped.get("message") or "no reason given"
-    is_pure = any((one.get("name"), one.get("value")) == PURE for one in case.iter("property"))
-    return Case(module, case.get("name", ""), float(case.get("time", 0)), left_out, is_pure)
+    properties = {one.get("name", ""): one.get("value", "") for one in case.iter("property")}
+    is_pure = PURE in properties.items()
+    return Case(module, case.get("name", ""), float(case.get("time", 0)), left_out, is_pure, float(properties.get(PROCESSOR_S, 0)))
 
 
 def _seconds(tests: Iterable[Case]) -> float:
     return sum(test.seconds for test in tests)
+
+
+def _processor_s(tests: Iterable[Case]) -> float:
+    return sum(test.processor_s for test in tests)
 
 
 def _minutes(seconds: float) -> str:
