@@ -28,11 +28,14 @@ PROGRAM = """
 import json
 import pathlib
 import pulumi
-from blueprints import load
-from blueprints.facts import Facts
-from components import contract, engine_watch
-from components.aws.offerings.slurm_hosts import SlurmHosts
-from components.aws.target import Aws
+from components import lasting_imports
+
+with lasting_imports.without_search_for_garbage():
+    from blueprints import load
+    from blueprints.facts import Facts
+    from components import contract, engine_watch
+    from components.aws.offerings.slurm_hosts import SlurmHosts
+    from components.aws.target import Aws
 
 engine_watch.end_with_engine()
 settings = json.loads(pathlib.Path("settings.json").read_text())
