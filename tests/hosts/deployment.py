@@ -25,6 +25,9 @@ from stacks.project import private_folder, stack_file
 UP_WITHIN_S = 1800
 SOON_S = 240
 """What takes a moment on an idle machine; tests of other hosts run beside."""
+LOOK_EVERY_S, LONGEST_PAUSE_S = 0.1, 0.5
+PAUSE_PER_LOOK = 2
+"""A look that is a login or a command takes as much time of a processor as what it waits for; pauses that grow with it leave that time to others."""
 UNCHANGING = ("same", "refresh")
 """Operations of a preview that change nothing in the world."""
 
@@ -226,11 +229,14 @@ class Deployment:
 
 def wait_until(done: Callable[[], bool], *, awaiting: str, within_s: float) -> None:
     """Wait for a condition; fail naming what was awaited."""
-    deadline = time.monotonic() + within_s
+    look = time.monotonic()
+    deadline = look + within_s
     while not done():
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        if now > deadline:
             raise AssertionError(f"waited {within_s:.0f} s for {awaiting}")
-        select.select((), (), (), 0.1)
+        select.select((), (), (), min(max(LOOK_EVERY_S, PAUSE_PER_LOOK * (now - look)), LONGEST_PAUSE_S))
+        look = time.monotonic()
 
 
 @contextlib.contextmanager
