@@ -20,6 +20,8 @@ ENDS_WITHIN_S = 120
 PASSPHRASE = "correct horse battery staple"
 INITIALISED: dict[str, tuple[dict[str, bytes], str]] = {}
 """Stack → files of a backend that has just been given it, and the salt of its secrets in its settings."""
+NO_PACKAGES = {"PYTHONPATH": str(project_root() / "tests" / "no_packages")}
+"""The engine asks that folder's `pip`, and not Python's."""
 PROGRAM = """
 import json
 import pathlib
@@ -62,6 +64,7 @@ class Project:
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             **inspection_results.AS_RECORDED,  # its hosts answer nobody
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            **NO_PACKAGES,
         }
 
     def declare(self, token: str, name: str, *, outputs: Sequence[str] = (), secrets: Sequence[str] = (), **inputs: Any) -> None:

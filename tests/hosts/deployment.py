@@ -21,6 +21,7 @@ from components.local.machine import host as hosts
 from components.local.machine.names import HostNames, StackNames
 from components.provider import packed
 from stacks.project import private_folder, stack_file
+from tests.components.project import NO_PACKAGES
 
 UP_WITHIN_S = 1800
 SOON_S = 240
@@ -58,6 +59,7 @@ class Deployment:
             "PULUMI_CONFIG_PASSPHRASE_FILE": str(self.home / "passphrase"),
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            **NO_PACKAGES,
         }
 
     def prepare(self, **settings: Any) -> None:
