@@ -20,6 +20,8 @@ ENDS_WITHIN_S = 120
 PASSPHRASE = "correct horse battery staple"
 INITIALISED: dict[str, tuple[dict[str, bytes], str]] = {}
 """Stack → files of a backend that has just been given it, and the salt of its secrets in its settings."""
+WRITES_ONCE = {"PULUMI_SKIP_CHECKPOINTS": "true"}
+"""The engine writes its record at the end, not after each step, when nobody is to end it before."""
 NO_PACKAGES = {"PYTHONPATH": str(project_root() / "tests" / "no_packages")}
 """The engine asks that folder's `pip`, and not Python's."""
 PROGRAM = """
@@ -71,24 +73,29 @@ class Project:
         """Have the program register this resource and no other."""
         self._write("resources.json", json.dumps([{"token": token, "name": name, "inputs": inputs, "outputs": outputs, "secrets": secrets}]))
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        process = self.start(*words)
+    def run(self, *words: str, variables: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        process = self.start(*words, variables=variables)
         said, complained = process.communicate(timeout=ENDS_WITHIN_S)
         return subprocess.CompletedProcess(words, process.returncode, said, complained)
 
-    def succeed(self, *words: str) -> str:
-        done = self.run(*words)
+    def succeed(self, *words: str, variables: Mapping[str, str] | None = None) -> str:
+        done = self.run(*words, variables=variables)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     def up(self, *words: str) -> str:
-        return self.succeed("up", "--yes", "--skip-preview", *words)
+        """Run to the end; a run that is to be cut off is started by `run` or `start`."""
+        return self.succeed("up", "--yes", "--skip-preview", *words, variables=WRITES_ONCE)
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def destroy(self) -> None:
+        """Delete all, to the end."""
+        self.succeed("destroy", "--yes", "--skip-preview", variables=WRITES_ONCE)
+
+    def start(self, *words: str, variables: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         """Start the engine in a process group of its own."""
         process = subprocess.Popen(
             ["pulumi", *words, "--non-interactive", *([] if words[:2] == ("stack", "init") else ["--stack", self.stack])],
-            cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+            cwd=self.folder, env={**self.environment, **(variables or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
         self._started.append(process)
         return process

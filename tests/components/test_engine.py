@@ -36,7 +36,7 @@ def test_what_was_lost_is_seen_and_mended_and_nothing_else_touched(project: Proj
     assert (folder / "b").read_text() == "hello"
     assert (folder / "a").stat() == kept
 
-    project.succeed("destroy", "--yes", "--skip-preview")
+    project.destroy()
     assert not folder.exists()
 
 

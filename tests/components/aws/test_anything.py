@@ -49,6 +49,6 @@ def test_what_is_right_stands_and_goes(tmp_path: Path, cloud: SimulatedCloud, st
             stack.up()
             assert cloud.untagged("clusterwright:stack", "clusterwright:cluster") == []
             assert [fault for fault in cloud.audit() if UNKNOWN_LAYOUT not in fault] == []
-            stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+            stack.up("--refresh", "--expect-no-changes")
             stack.destroy()
             assert [(thing.kind, thing.id) for thing in cloud.things()] == []

@@ -32,7 +32,7 @@ def test_a_blueprint_lives_from_up_to_destroy(tmp_path: Path, cloud: SimulatedCl
         assert len(cloud.things()) == len(programs.aws(programs.library(blueprint)))
         assert cloud.untagged("clusterwright:stack", "clusterwright:cluster") == []
         assert [finding for finding in cloud.audit() if UNKNOWN_LAYOUT not in finding] == []
-        stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+        stack.up("--refresh", "--expect-no-changes")
 
         _grow(stack)
         _change_in_place(stack, cloud)

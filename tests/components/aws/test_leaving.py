@@ -48,7 +48,7 @@ def test_a_plain_destroy_ends_the_nodes_that_run_and_nobody_elses(stack: Standin
     stack.up()
     started = stack.start_node()
     foreign = cloud.make("ec2.Vpc", cidrBlock="10.9.0.0/16", tags={"clusterwright:stack": "dev"})
-    stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+    stack.up("--refresh", "--expect-no-changes")
     assert stack.nodes() == {started: False}
 
     stack.destroy()
@@ -119,7 +119,7 @@ def test_two_stacks_of_one_name_in_one_account_keep_apart(tmp_path: Path, stack:
         other.destroy()
     assert made(cloud) == standing
     assert stack.nodes() == {started: False}
-    stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+    stack.up("--refresh", "--expect-no-changes")
 
 
 def _asked_for(stack: Standing, other: Standing, name: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def test_the_engine_replaces_the_instances_and_nothing_that_outlives_them(tmp_pa
         urns = rebuild.Rebuild().replaced(["control-0", "login-0"], recorded)
         assert [urn.rpartition("::")[2] for urn in sorted(urns)] == ["control-0", "login-0"]
 
-        stack.succeed("up", "--yes", "--skip-preview", "--refresh", *(word for urn in urns for word in ("--replace", urn)))
+        stack.up("--refresh", *(word for urn in urns for word in ("--replace", urn)))
 
         after = {(thing.kind, thing.id) for thing in cloud.things()}
         gone = {kind for kind, _ in before - after}
@@ -29,4 +29,4 @@ def test_the_engine_replaces_the_instances_and_nothing_that_outlives_them(tmp_pa
         assert gone <= {"ec2.Instance", *OF_AN_INSTANCE}, "disks, addresses and names stay"
         assert len([kind for kind, _ in before - after if kind == "ec2.Instance"]) == 2
         assert sorted(kind for kind, _ in before) == sorted(kind for kind, _ in after)
-        stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+        stack.up("--refresh", "--expect-no-changes")

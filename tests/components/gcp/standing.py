@@ -113,9 +113,6 @@ class Standing(Project):
         found: dict[str, Any] = json.loads(self.succeed("stack", "output", "fleet"))
         return found
 
-    def destroy(self) -> None:
-        self.succeed("destroy", "--yes", "--skip-preview")
-
 
 @contextlib.contextmanager
 def baking(cloud: SimulatedCloud, *, says: str = machine_image.DONE) -> Iterator[None]:

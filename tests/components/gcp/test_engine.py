@@ -26,7 +26,7 @@ def test_a_cluster_lives_from_up_to_destroy(tmp_path: Path, cloud: SimulatedClou
         assert PASSWORD not in stack.succeed("stack", "export")
         assert cloud.untagged("clusterwright-stack", "clusterwright-cluster", "clusterwright-owner") == []
         assert [one.id.rpartition("/")[2] for one in cloud.things("compute.instances") if "/bake-" in one.id] == [], "the builder is gone"
-        stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+        stack.up("--refresh", "--expect-no-changes")
 
         stack.change(pools__batch__nodes={"min": 0, "max": 18})
         assert stack.changes() == {}, "nodes are no resources"
@@ -87,7 +87,7 @@ def test_a_second_controller_comes_and_goes(tmp_path: Path, cloud: SimulatedClou
         for is_pair in (True, False):
             stack.change(control__highly_available=is_pair)
             stack.up()
-            stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+            stack.up("--refresh", "--expect-no-changes")
             files = sorted(one.id.rpartition("/")[2].split("-")[2] for one in cloud.things("file.instances"))
             assert files == (["home", "state", "tables"] if is_pair else ["home"])
         stack.destroy()
@@ -105,6 +105,6 @@ def test_a_stack_comes_again_beside_the_file_system_that_it_kept(tmp_path: Path,
         stack.up()
         assert set(left) < set(_made(cloud))
         assert len(cloud.things("file.instances")) == 2
-        stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+        stack.up("--refresh", "--expect-no-changes")
         stack.destroy()
         assert set(left) < set(_made(cloud)), "this time's file system stays, too"

@@ -133,7 +133,7 @@ def test_a_stack_comes_and_goes_and_leaves_the_network_as_it_was(project: Simula
     before = sorted((one.kind, one.id) for one in project.things())
     with Standing.of(tmp_path / "stack", project, programs.CPU, **OURS) as stack:
         stack.up()
-        stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+        stack.up("--refresh", "--expect-no-changes")
         (files,) = project.things("file.instances")
         assert files.properties["networks"][0]["network"].endswith("networks/ours")
         assert set(before) < {(one.kind, one.id) for one in project.things()}

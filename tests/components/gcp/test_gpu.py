@@ -78,7 +78,7 @@ def test_a_stack_with_gpus_lives_from_up_to_destroy(tmp_path: Path, cloud: Simul
     held = {(one.kind, one.id) for one in cloud.things()}
     with Standing.of(tmp_path / "stack", cloud, BLUEPRINT, network__zones=[GPU_ZONE], **bought) as stack:
         stack.up()
-        stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+        stack.up("--refresh", "--expect-no-changes")
         table = fleet_table.read(stack.fleet())
         fleet = adapter.Gcp(table)
         for node_set in table.node_sets:
@@ -86,6 +86,6 @@ def test_a_stack_with_gpus_lives_from_up_to_destroy(tmp_path: Path, cloud: Simul
             answer = fleet.launch(Launch(token, node_set.name, node_set.nodes[:1], group=token, jobs=(), requested_at=0.0, is_whole=False))
             assert answer.refusal is None, f"{node_set.name}: {answer.detail}"
         assert {one.node for one in fleet.view().instances if one.life is Life.LIVE} == {f"{pool}-0" for pool in POOLS}
-        stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+        stack.up("--refresh", "--expect-no-changes")
         stack.destroy()
         assert {(one.kind, one.id) for one in cloud.things()} == held

@@ -119,7 +119,7 @@ def test_an_instance_lives_from_up_to_destroy(tmp_path: Path, cloud: SimulatedCl
         stack.up()
         (instance,) = cloud.things("lustre.instances")
         assert (instance.id.split("/")[3], instance.properties["filesystem"]) == (ZONE, "data")
-        stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+        stack.up("--refresh", "--expect-no-changes")
         recorded = _recorded(stack)
         assert of_gcp.Discovery().attachments(recorded) == of_targets.Attachments(), "the peering is the stack's own"
         others = [one for one in recorded.resources if one["type"] != "gcp:servicenetworking/connection:Connection"]

@@ -40,7 +40,7 @@ def test_a_cluster_lives_from_up_to_destroy(cluster: Deployment, cloud: Simulate
     assert cloud.untagged("clusterwright:stack", "clusterwright:cluster") == []
     assert cloud.audit() == []
     assert cloud.thing("ec2.Instance")["privateIp"] in cloud.thing("ec2.Instance").addresses
-    cluster.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+    cluster.up("--refresh", "--expect-no-changes")
 
     cluster.set(**SETTINGS | {"scratch_gib": 2400, "image": list(images.public(REGION))[1]["ImageId"]})
     found = cluster.changes()

@@ -58,9 +58,6 @@ class Deployment(Project, Generic[_Cloud]):
         assert done.returncode != 0, done.stdout
         return done.stdout + done.stderr
 
-    def destroy(self) -> None:
-        self.succeed("destroy", "--yes", "--skip-preview")
-
     def resources(self) -> Sequence[Mapping[str, Any]]:
         """Give the resources that the state records."""
         latest = json.loads(self.state())["checkpoint"]["latest"] or {}

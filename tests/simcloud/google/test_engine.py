@@ -39,7 +39,7 @@ def small(tmp_path: Path, cloud: SimulatedCloud) -> Iterator[Deployment]:
 def test_a_network_with_a_machine_lives_from_up_to_destroy(small: Deployment, cloud: SimulatedCloud) -> None:
     small.up()
     assert {thing.kind for thing in cloud.things()} == KINDS
-    small.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+    small.up("--refresh", "--expect-no-changes")
 
     small.set(machine="n2-standard-8", ports=128, user_data="#!/bin/sh", targets=["try", "other"])
     assert {name: sorted(of) for name, of in small.changes().items()} == {"update": ["head", "inside", "nat"]}
