@@ -181,7 +181,7 @@ class Code(FindingCode):
     ADDON_NEEDED = "CW474", ERROR, "an add-on without another one that it needs", "install both, or neither"
     ACCOUNT_WITHOUT_QUEUE = "CW475", WARNING, "an account of Kubernetes without a queue", "keep Kueue, or give the user an account of the blueprint"
     POLICIES_NOT_ENFORCED = "CW477", WARNING, "nothing enforces the network policies of accounts", "keep the add-on network-policies"
-    TAINT_DUPLICATE = "CW479", ERROR, "two taints of a pool with the same key and effect", "remove one of the two"
+    TAINT_DUPLICATE = "CW480", ERROR, "two taints of a pool with the same key and effect", "remove one of the two"
     KWOK_POOL_UNKNOWN = "CW478", ERROR, "simulated nodes of a pool that Kubernetes doesn't have", "name a pool of Kubernetes"
     ALERTS_WITHOUT_METRICS = "CW479", ERROR, "alerts of a cluster whose metrics nobody collects", "write `metrics: true`, or remove `alert_webhook`"
     QUOTA_OVER_CAPACITY = "CW476", WARNING, "an account with a larger quota than Kubernetes' nodes have", "write at most what the nodes have"

@@ -95,6 +95,7 @@ def read(kernel: str, modules: tuple[str, ...]) -> dict[str, Any]:
         "fabric_manager": fabric_manager(),
         "efa_installer": efa_installer(),
         "fi_info": bool(ask([FI_INFO, "--version"])),
+        "nccl_library": nccl_library(),
         "nccl_plugin_fails": plugin_fails(),
         "nccl_scripts": [part for part, path in NCCL_SCRIPTS.items() if os.access(path, os.R_OK)],
         "mount_lustre": os.access(MOUNT_LUSTRE, os.X_OK),
