@@ -3,6 +3,7 @@
 A target's name appears in code only here and in the target's own folder (tests/tools/test_target_names.py). A new target is a folder, a line in `TARGETS` and data of the catalogue.
 """
 
+import contextlib
 import dataclasses
 import importlib
 import importlib.util
@@ -133,10 +134,9 @@ def load(place: str) -> Any:
         ImportError: a package that the module imports is not installed.
     """
     module, _, attribute = place.partition(":")
-    if module not in sys.modules:  # with a cloud's SDK, hundreds of modules
-        with lasting_imports.without_search_for_garbage():
-            importlib.import_module(module)
-    imported = sys.modules[module]
+    # With a cloud's SDK, hundreds of modules. One that another thread is importing now is waited for.
+    with contextlib.nullcontext() if module in sys.modules else lasting_imports.without_search_for_garbage():
+        imported = importlib.import_module(module)
     return getattr(imported, attribute) if attribute else imported
 
 

@@ -1,7 +1,11 @@
 """The table of targets: every name in it leads to code that does what the contract asks for, and what it doesn't offer is refused with what it does."""
 
+import concurrent.futures
 import dataclasses
 import inspect
+import pathlib
+import sys
+import threading
 import types
 from collections.abc import Callable
 from typing import Literal
@@ -121,3 +125,20 @@ def test_setup_installs_the_sdk_of_a_cloud_by_name() -> None:
         "local": "make setup",
         "nowhere": "make setup",
     }
+
+
+def test_a_module_that_another_thread_imports_is_waited_for(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A drift check looks at the cloud and at hosts in two threads."""
+    gate = types.ModuleType("gate_of_a_slow_import")
+    gate.entered, gate.go = threading.Event(), threading.Event()  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, gate.__name__, gate)
+    (tmp_path / "slow_import.py").write_text(f"import {gate.__name__} as gate\ngate.entered.set()\ngate.go.wait(60)\nvalue = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        first = pool.submit(registry.load, "slow_import:value")
+        gate.entered.wait(60)
+        second = pool.submit(registry.load, "slow_import:value")
+        concurrent.futures.wait([second], timeout=0.3)
+        gate.go.set()
+        assert (first.result(), second.result()) == (1, 1)
+    del sys.modules["slow_import"]
