@@ -64,8 +64,17 @@ def ipv4(text: str) -> str:
 
 def host(text: str) -> str:
     """Check an IPv4 address or DNS name."""
+    return _of_a_host(text, text) if is_ipv4(text) else _name(text)
+
+
+def bmc(text: str) -> str:
+    """Check an IPv4 address or DNS name of a management controller. An SSH tunnel gives it an address of this machine's own (127.0.0.0/8)."""
     if is_ipv4(text):
-        return _of_a_host(text, text)
+        return text if text.startswith("127.") else _of_a_host(text, text)
+    return _name(text)
+
+
+def _name(text: str) -> str:
     if DNS_NAME.fullmatch(text) and not text.replace(".", "").isdigit():
         return text
     if "/" in text and is_ipv4(text.partition("/")[0]):

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 from . import names
 from .section import (
     AddressRange,
+    BmcAddress,
     Cidr,
     Fingerprint,
     HostAddress,
@@ -56,7 +57,7 @@ class Host(Section):
         default=None,
         description="Its public SSH host key, as `/etc/ssh/ssh_host_ed25519_key.pub` on the host has it. Required; `clusterwright lookup hosts` reads and shows them.",
     )
-    bmc: HostAddress | None = Field(default=None, description="The address of its management controller (BMC).")
+    bmc: BmcAddress | None = Field(default=None, description="The address of its management controller (BMC).")
     bmc_certificate: Fingerprint | None = Field(
         default=None,
         description="The SHA-256 fingerprint of its management controller's certificate; `clusterwright lookup bmcs` reads and shows it. Required where no `inventory.bmc.authority` signs it.",

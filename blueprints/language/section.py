@@ -97,6 +97,7 @@ HostKey = Annotated[str, pydantic.AfterValidator(addresses.host_key), schema_pat
 Ipv4 = Annotated[str, pydantic.AfterValidator(addresses.ipv4), schema_patterns.IPV4]
 HostAddress = Annotated[str, pydantic.AfterValidator(addresses.host), schema_patterns.HOST_ADDRESS]
 InterfaceAddress = Annotated[str, pydantic.AfterValidator(addresses.interface), schema_patterns.INTERFACE_ADDRESS]
+BmcAddress = Annotated[str, pydantic.AfterValidator(addresses.bmc), schema_patterns.HOST_ADDRESS]
 AddressRange = Annotated[str, _checked(addresses.first_of_range), schema_patterns.ADDRESS_RANGE]
 Fingerprint = Annotated[str, pydantic.AfterValidator(addresses.fingerprint), schema_patterns.FINGERPRINT]
 Mac = Annotated[str, pydantic.AfterValidator(addresses.mac), schema_patterns.MAC]
