@@ -60,6 +60,8 @@ def ask(node: str, window: str) -> list[str]:
         os.fsync(file.fileno())
     try:
         guard.scontrol("reboot", "ASAP", "nextstate=RESUME", f"reason={reason}", node, within_s=guard.BETWEEN_JOBS_ANSWER_S)
+    except subprocess.TimeoutExpired:
+        raise  # Slurm was told, and answers late: the node may reboot at any moment
     except (OSError, subprocess.SubprocessError):
         os.remove(ASKED)
         raise
