@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from google.auth.compute_engine import _metadata
 
 from tests.simcloud.google import client
 from tests.simcloud.google.client import SimulatedCloud
@@ -15,7 +16,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedCloud
 
 
 @pytest.fixture
-def cloud(running: SimulatedCloud) -> SimulatedCloud:
+def cloud(running: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> SimulatedCloud:
     """Give the running project, empty."""
+    # Google's library reads the address of the metadata server when it is imported, which tests of another simulated project may have done.
+    monkeypatch.setattr(_metadata, "_GCE_METADATA_HOST", running.environment["GCE_METADATA_HOST"])
     running.reset()
     return running
