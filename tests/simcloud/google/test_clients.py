@@ -7,6 +7,7 @@ from pathlib import Path
 
 import google.auth
 import pytest
+from google.auth.compute_engine import _metadata
 from googleapiclient import discovery, errors
 
 from tests.simcloud.google import client
@@ -22,6 +23,8 @@ def test_googles_client_makes_lists_and_deletes_an_instance(tmp_path: Path, monk
     with client.started(tmp_path) as cloud, contextlib.ExitStack() as held:
         for name, value in cloud.environment.items():
             monkeypatch.setenv(name, value)
+        # The library reads the address of the metadata server when it is imported, which tests of another simulated project may have done.
+        monkeypatch.setattr(_metadata, "_GCE_METADATA_HOST", cloud.environment["GCE_METADATA_HOST"])
         credentials, project = google.auth.default()
         assert project == client.PROJECT
         endpoint = {"api_endpoint": f"{cloud.address}/compute.googleapis.com/compute/v1/"}
