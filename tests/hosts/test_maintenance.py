@@ -63,4 +63,4 @@ def test_in_a_window_jobs_wait_acceptance_runs_and_nodes_reboot_that_want_to(in_
         in_window.inside(NODE, "touch", "/run/reboot-required")
         wait_until(lambda: booted(in_window) != before, awaiting="the reboot", within_s=SOON_S)
         wait_until(lambda: state(in_window)[0] in ("maint", "idle"), awaiting="the node's return", within_s=SOON_S)
-    in_window.inside(NODE, "rm", "/var/lib/clusterwright/maintenance-reboot")
+    in_window.inside(NODE, "rm", "--force", "/var/lib/clusterwright/maintenance-reboot")

@@ -62,8 +62,10 @@ def ask(node: str, window: str) -> list[str]:
         guard.scontrol("reboot", "ASAP", "nextstate=RESUME", f"reason={reason}", node, within_s=guard.BETWEEN_JOBS_ANSWER_S)
     except subprocess.TimeoutExpired:
         raise  # Slurm was told, and answers late: the node may reboot at any moment
-    except (OSError, subprocess.SubprocessError):
-        os.remove(ASKED)
+    except (OSError, subprocess.SubprocessError) as error:
+        # The shutdown that was asked for may end scontrol before it has its answer.
+        if getattr(error, "returncode", 1) > 0:
+            os.remove(ASKED)
         raise
     return [reason]
 
