@@ -17,6 +17,7 @@ WINDOW = "clusterwright-maintenance-20261201T0200-4h"
 OPEN = f"ReservationName={WINDOW} StartTime=2026-12-01T02:00:00 EndTime=2026-12-01T06:00:00 Flags=MAINT,IGNORE_JOBS State=ACTIVE BurstBuffer=(null)"
 REASON = "clusterwright: maintenance: a reboot is required by libc6, linux-image-6.8"
 SHOWS_WINDOWS = 'if sys.argv[-2:] == ["show", "reservation"]:\n    print((place / "reservations").read_text())\n    sys.exit()\n'
+KILLED = 'if "reboot" in sys.argv and (place / "shutdown").exists():\n    os.kill(os.getpid(), 15)\n'
 REFUSES = 'if "reboot" in sys.argv and ((place / "refuses").exists() or not (place / "asked-in").exists()):\n    sys.exit("scontrol: error: not now")\n'
 """A reboot begins at once, so that the node must have noted before that it asked."""
 
@@ -29,7 +30,7 @@ class InWindow(Node):
         for name in ("guard.py", "node_looks.py", "reboot_in_window.py"):
             shutil.copy(FILES / name, folder / name)
         before, words, after = CONTROLLER.partition("nodes = json.loads")
-        (folder / "bin/scontrol").write_text(f"#!{sys.executable}\n{before}{SHOWS_WINDOWS}{REFUSES}{words}{after}")
+        (folder / "bin/scontrol").write_text(f"#!{sys.executable}\nimport os\n{before}{SHOWS_WINDOWS}{KILLED}{REFUSES}{words}{after}")
         (folder / "reservations").write_text(OPEN)
         (folder / "required").touch()
         (folder / "packages").write_text("linux-image-6.8\nlibc6\nlibc6\n")
@@ -98,6 +99,13 @@ def test_a_controller_that_does_not_answer_is_said_and_changes_nothing(node: InW
     (node.folder / "away").touch()
     assert "Slurm can't be asked" in node.look()
     assert not (node.folder / "asked-in").exists()
+
+
+def test_a_node_that_shuts_down_before_slurm_answers_keeps_its_note(node: InWindow) -> None:
+    (node.folder / "shutdown").touch()
+    node.look()
+    (node.folder / "shutdown").unlink()
+    assert node.look() == "", "it was asked for in this window"
 
 
 def test_a_reboot_that_is_refused_is_asked_for_again(node: InWindow) -> None:

@@ -60,11 +60,9 @@ def ask(node: str, window: str) -> list[str]:
         os.fsync(file.fileno())
     try:
         guard.scontrol("reboot", "ASAP", "nextstate=RESUME", f"reason={reason}", node, within_s=guard.BETWEEN_JOBS_ANSWER_S)
-    except subprocess.TimeoutExpired:
-        raise  # Slurm was told, and answers late: the node may reboot at any moment
-    except (OSError, subprocess.SubprocessError) as error:
-        # The shutdown that was asked for may end scontrol before it has its answer.
-        if getattr(error, "returncode", 1) > 0:
+    except subprocess.CalledProcessError as error:
+        # Only a refusal is certain. A late answer, or none because the shutdown ended scontrol by a signal, means that Slurm was probably told.
+        if error.returncode > 0:
             os.remove(ASKED)
         raise
     return [reason]
