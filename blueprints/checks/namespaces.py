@@ -42,5 +42,5 @@ def _owner(name: str, kubernetes: spec.Kubernetes) -> str | None:
 
 
 def _free(name: str) -> str:
-    """Make a name that nobody has: only Kubernetes' own and acceptance's are taken by how they begin."""
+    """Give a name that is not reserved: Kubernetes' own and acceptance's are reserved by their beginning alone."""
     return f"team-{name}"[: language.names.ACCOUNT_LENGTH].rstrip("-")

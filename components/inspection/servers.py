@@ -31,7 +31,7 @@ KEY = ("a new disk has the stack's key", "`clusterwright up` logs in as the inve
 """What remedies say of hosts that a target creates, and what holds for a server."""
 
 
-LOST_MARK, LOST_BOTH = "mark", "mark and record"
+LOST_MARK, LOST_MARK_AND_RECORD = "mark", "mark and record"
 """What a server lost: its record would give the mark back (`components/metal/guest/adoption.py`)."""
 
 
@@ -61,7 +61,7 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
 
 
 def _mark(host: str, mark: Mapping[str, str] | None, token: str, *, is_recorded: bool) -> Iterator[Finding]:
-    subject, recorded = HostPart(host, LOST_MARK if is_recorded else LOST_BOTH), "this stack's mark"
+    subject, recorded = HostPart(host, LOST_MARK if is_recorded else LOST_MARK_AND_RECORD), "this stack's mark"
     if mark is None:
         what = "the server has no mark of the stack: somebody removed it, or installed the server again"
         remedy = "run `clusterwright up`, which adopts the server again and configures it"

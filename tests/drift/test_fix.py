@@ -13,7 +13,7 @@ from blueprints.finding.subject import ClusterObject, HostFile, HostPart, Mount,
 from blueprints.finding.values import FileState, PackageState, Setting, UnitLink, UnitState, Value
 from blueprints.project import project_root
 from components.bmc.model import Action
-from components.inspection import common_settings, in_place
+from components.inspection import common_settings, in_place, servers
 from components.inspection.codes import Code
 from components.inspection.recorded_cluster import Known
 from stacks.drift import fix, repair
@@ -137,6 +137,8 @@ def test_a_server_gets_its_mark_again_and_its_interfaces_from_the_roles() -> Non
     mark = differs(Code.MARK_GONE, HostPart("train-0", "mark"), "this stack's mark", None)
     rail = differs(Code.INTERFACE_CHANGED, HostPart("control-0", "MTU of rail0"), "9000", "1500")
     assert words(mark) == [("train-0", ("python3", "-IS", "/var/lib/clusterwright/adoption/release.py", "mark"))]
+    lost = differs(Code.MARK_GONE, HostPart("train-0", servers.LOST_MARK_AND_RECORD), "this stack's mark", None)
+    assert left(lost) == LEFT_WITH_REMEDY, "no record has the mark: `up` adopts the server again"
     [one] = plan(rail).steps
     assert (one.host, one.action) == ("control-0", step.Finish("control"))
     taken = differs(Code.SERVER_TAKEN, HostPart("train-0", "mark"), "this stack's mark", "stack hpc")

@@ -84,7 +84,7 @@ def test_pure_tests_that_take_seconds_of_a_processor_are_counted_by_module() -> 
 
 
 def test_what_the_programs_of_a_test_compute_is_counted(tmp_path: Path) -> None:
-    """With this project's own hooks. A program that computes for so long is told from one that waits."""
+    """With this project's own hooks: a program that computes counts, one that waits as long does not."""
     computing = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
     (tmp_path / "test_this.py").write_text(
         f"import subprocess, sys, time\n\ndef test_that_computes():\n    subprocess.run([sys.executable, '-c', {computing!r}], check=True)\n\n"

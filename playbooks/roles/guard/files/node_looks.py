@@ -16,7 +16,7 @@ from typing import Any
 EXPECTED = "/etc/clusterwright/expected.json"
 """Written before the first boot (components/expected.py)."""
 MOUNTED = "/usr/lib/clusterwright/mounted"
-"""Mounts what a host of a cloud lacks, for as long as it is told."""
+"""Mounts what a host of a cloud lacks, and gives up after the seconds in its argument."""
 DIAGNOSTICS = "/usr/lib/clusterwright/diagnostics.py"
 UNASKED = "/run/clusterwright/unasked"
 """What the diagnostics could not ask, as it was said last: it is said once."""
