@@ -31,6 +31,7 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
     """Compare what hosts have with the resolved cluster."""
     sets = {node_set.hosts.name: node_set for node_set in known.cluster.node_sets}
     yield from _kinds(facts)
+    yield from _space(known.cluster, facts)
     for host, of_host in facts.items():
         yield from _mounts(host, of_host["mounts"], known.cluster)
         if host.role == "compute" and host.group in sets:
@@ -66,8 +67,6 @@ def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], cluster: 
             remedy = f"`mount -o remount,rw {target}` on {host.name}; read `journalctl --dmesg` first: the kernel does this to a failing disk"
             what = "the file system is mounted read-only"
             yield drift(Code.MOUNT_CHANGED, subject, what, remedy=remedy, desired="rw", recorded="rw", actual="ro")
-    for target, mounted in sorted(present.items()):
-        yield from _space(host, target, mounted)
 
 
 def _kinds(facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
@@ -82,17 +81,30 @@ def _kinds(facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
                 yield drift(Code.MOUNT_CHANGED, Mount(host.name, target), what, remedy=remedy, desired=most, recorded=most, actual=kind)
 
 
-def _space(host: KnownHost, target: str, mounted: Mapping[str, Any]) -> Iterator[Finding]:
+def _space(cluster: spec.ClusterSpec, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
+    """Give one finding for each file system that is nearly full, however many mount points of a host lie on it and however many hosts mount the same storage."""
+    storage = [one.mount for one in cluster.storage]
     for what, size, free in (("space", "size_bytes", "free_bytes"), ("files", "inodes", "free_inodes")):
-        if mounted.get(size) and mounted[free] < LEAST_FREE * mounted[size]:
-            yield drift(
-                Code.SPACE,
-                FileSystem(host.name, target, what),
-                f"the file system is nearly full ({what})",
-                remedy=f"free some of it, or make it larger; `du -xsh {target}/*` shows what takes it",
-                desired=f"at least {LEAST_FREE:.0%} free",
-                actual=f"{mounted[free] / mounted[size]:.1%} free",
-            )
+        said: set[tuple[str, int]] = set()
+        for host, of_host in facts.items():
+            full = {mount: at for mount, at in of_host["mounts"].items() if at.get(size) and at[free] < LEAST_FREE * at[size]}
+            by_size: dict[int, list[str]] = {}  # of one size on one host: the same file system, bound to several places
+            for mount in sorted(full, key=lambda one: (one not in storage, one)):
+                by_size.setdefault(full[mount][size], []).append(mount)
+            for capacity, [mount, *others] in by_size.items():
+                if mount in storage:
+                    if (mount, capacity) in said:
+                        continue
+                    said.add((mount, capacity))
+                also = f"; {', '.join(others)} is the same" if others else ""
+                yield drift(
+                    Code.SPACE,
+                    FileSystem(host.name, mount, what),
+                    f"the file system is nearly full ({what}){also}",
+                    remedy=f"free some of it, or make it larger; `du -xsh {mount.rstrip('/')}/*` shows what takes it",
+                    desired=f"at least {LEAST_FREE:.0%} free",
+                    actual=f"{full[mount][free] / capacity:.1%} free",
+                )
 
 
 def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: spec.Machine) -> Iterator[Finding]:

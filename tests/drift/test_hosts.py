@@ -323,6 +323,8 @@ ABILITIES = [
     ({"mounts": mounts(home={"kind": "tmpfs"})}, ["CW784 train-0: mount /home"]),
     ({"mounts": mounts(home={"free_bytes": 4})}, ["CW785 train-0: space of /home"]),
     ({"mounts": mounts(root={"free_inodes": 4})}, ["CW785 train-0: files of /"]),
+    ({"mounts": mounts(home={"free_bytes": 4}, root={"free_bytes": 4})}, ["CW785 train-0: space of /home"]),
+    ({"mounts": mounts(home={"free_bytes": 4}, root={"size_bytes": 200, "free_bytes": 4})}, ["CW785 train-0: space of /home", "CW785 train-0: space of /"]),
     ({"hardware": {"cpus": 1, "memory_mib": 16_000}}, ["CW787 train-0: processors"]),
     ({"hardware": {"cpus": 2, "memory_mib": 15_999}}, ["CW787 train-0: memory"]),
 ]  # fmt: skip
@@ -331,6 +333,15 @@ ABILITIES = [
 @pytest.mark.parametrize(("changes", "expected"), ABILITIES)
 def test_what_a_host_can_do(changes: dict[str, Any], expected: list[str]) -> None:
     assert [" ".join(one) for one in told(capability.findings(known(), examples.all_facts(train_0=changes)))] == expected
+
+
+def test_storage_that_is_nearly_full_is_one_finding_however_many_hosts_mount_it() -> None:
+    full = mounts(home={"size_bytes": 300, "free_bytes": 4})
+    found = told(capability.findings(known(), examples.all_facts(train_0={"mounts": full}, train_1={"mounts": full})))
+    assert [" ".join(one) for one in found] == ["CW785 train-0: space of /home"]
+    full = mounts(root={"size_bytes": 300, "free_bytes": 4})
+    found = told(capability.findings(known(), examples.all_facts(train_0={"mounts": full}, train_1={"mounts": full})))
+    assert [" ".join(one) for one in found] == ["CW785 train-0: space of /", "CW785 train-1: space of /"], "each has a disk of its own"
 
 
 DIVIDED = {"layout": {"1g.10gb": 7}, "refused": "", "instances": 56}

@@ -25,7 +25,8 @@ def _space(target: str) -> dict[str, Any]:
     except OSError as error:
         return {"error": error.strerror}
     return {
-        "size_bytes": space.f_blocks * space.f_frsize,
+        # As `df` counts: what the file system holds back from files (reserved blocks) is no space that could be freed.
+        "size_bytes": (space.f_blocks - space.f_bfree + space.f_bavail) * space.f_frsize,
         "free_bytes": space.f_bavail * space.f_frsize,
         "inodes": space.f_files,
         "free_inodes": space.f_favail,
