@@ -11,7 +11,7 @@ from typing import Any
 from .. import bake
 from ..finish import content, playbook
 from ..provider.kind import Kind, Refused, Values, Work, step
-from .machine import command, rootfs
+from .machine import command, rootfs, unused_layers
 
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 BASE_ESTIMATE = "the base root file system takes about a minute"
@@ -44,11 +44,16 @@ class Image(Kind[ImageInputs]):
         return {"name": layer_key(inputs), "lowers": list(rootfs.lowers(base_of(inputs), layer_key(inputs)))}
 
     def read(self, inputs: ImageInputs, outputs: Values) -> Values | None:
-        whole = rootfs.is_whole(rootfs.layer_path(layer_key(inputs))) and rootfs.is_whole(base_of(inputs).path)
-        return self.expected(inputs) if whole else None
+        if not (rootfs.is_whole(rootfs.layer_path(layer_key(inputs))) and rootfs.is_whole(base_of(inputs).path)):
+            return None
+        unused_layers.mark_used(layer_key(inputs))
+        return self.expected(inputs)
 
     def create(self, inputs: ImageInputs, work: Work) -> Values:
         base = base_of(inputs)
+        if not rootfs.is_whole(rootfs.layer_path(layer_key(inputs))):
+            for removed in unused_layers.make_room(keep=layer_key(inputs)):
+                work.say(f"little space is free: {removed}, which no stack uses, is removed from the cache")
         if not rootfs.is_whole(base.path):
             work.say(f"building {base.key}: {BASE_ESTIMATE}")
             with step(f"base root file system {inputs.suite}"):
@@ -57,6 +62,7 @@ class Image(Kind[ImageInputs]):
             if root is not None:
                 work.say(f"baking {layer_key(inputs)}: {LAYER_ESTIMATE}")
                 _bake(inputs, root, work)
+        unused_layers.mark_used(layer_key(inputs))
         return self.expected(inputs)
 
     def delete(self, inputs: ImageInputs, outputs: Values, work: Work) -> None:
