@@ -2,10 +2,10 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .. import discovery, errors, host_folders
+from .. import cloud_instances, discovery
 from . import attachments as attached
 from . import instances as ec2
 from .instances import Instance
@@ -15,11 +15,6 @@ SITE = "clusterwright:aws:Site"
 ROLE, ROLE_ATTACHMENT, ROLE_POLICY = "aws:iam/role:Role", "aws:iam/rolePolicyAttachment:RolePolicyAttachment", "aws:iam/rolePolicy:RolePolicy"
 NAMED_WITHIN = dt.timedelta(minutes=10)
 """The elastic program names an instance after its start, or, when that failed, with the next `sync`."""
-BOOT_S = 600.0
-"""Boot time of a node; until then only the scheduler knows whether it has booted."""
-NO_NODE_KEY = "the stack has no SSH host key for its nodes yet, so nothing identifies them; the next `up` creates the key"
-STARTED_BEFORE_KEY = "it started before the stack had an SSH host key for its nodes; its replacement gets the key"
-STARTING_OR_ENDING = "it is starting or terminating"
 
 
 class Discovery:
@@ -28,19 +23,11 @@ class Discovery:
     leases_end = True
 
     def mounts(self, role: str, *, controllers: int) -> tuple[str, ...]:
-        """A single controller mounts a disk; each of two controllers mounts their shared file system."""
-        if role != "control":
-            return ()
-        return (f"{host_folders.STATE}/slurmctld" if controllers > 1 else host_folders.STATE,)
+        return cloud_instances.mounts(role, controllers=controllers)
 
     def running_nodes(self, stack: discovery.Stack) -> discovery.RunningNodes:
         """List the running compute nodes."""
-        if not stack.node_key:
-            return discovery.RunningNodes(reason=NO_NODE_KEY)
-        try:
-            return nodes_of(ec2.look(region=stack.region, stack=stack.name), stack)
-        except errors.TargetUnanswered as error:
-            return discovery.RunningNodes(failure=f"elastic nodes could not be listed: {error}", reason="they could not be listed")
+        return cloud_instances.running_nodes(stack, lambda: ec2.look(region=stack.region, stack=stack.name), nodes_of)
 
     def instances(self, stack: discovery.Stack) -> discovery.Instances:
         """Compare the instances that carry the stack's name with its record.
@@ -70,18 +57,9 @@ def nodes_of(instances: Iterable[Instance], stack: discovery.Stack) -> discovery
     known = {
         one.node: one
         for one in sorted(instances, key=lambda one: (one.launched, one.id))
-        if one.part == ec2.COMPUTE and one.node in stack.nodes.get(one.node_set, ()) and not is_foreign(one, stack)
+        if one.part == ec2.COMPUTE and one.node in stack.nodes.get(one.node_set, ()) and not cloud_instances.is_foreign(one, stack, site=SITE)
     }
-    found: list[discovery.RunningNode] = []
-    skipped: dict[str, str] = {}
-    for name, one in sorted(known.items()):
-        if one.state != ec2.RUNNING or not one.address:
-            skipped[name] = STARTING_OR_ENDING
-        elif stack.node_key_since and one.launched < stack.node_key_since:
-            skipped[name] = STARTED_BEFORE_KEY
-        else:
-            found.append(discovery.RunningNode(name, one.node_set, one.address, one.id, stack.node_key, one.launched))
-    return discovery.RunningNodes(tuple(found), skipped, boot_s=BOOT_S)
+    return cloud_instances.inspectable(known, stack, running=ec2.RUNNING)
 
 
 def compare(instances: Iterable[Instance], stack: discovery.Stack, *, now: dt.datetime) -> discovery.Instances:
@@ -95,44 +73,32 @@ def compare(instances: Iterable[Instance], stack: discovery.Stack, *, now: dt.da
     skipped: list[tuple[str, str]] = []
     nodes: dict[str, list[Instance]] = defaultdict(list)
     for one in sorted(instances, key=lambda instance: (instance.launched, instance.id)):
-        if one.id in recorded or is_foreign(one, stack):
+        if one.id in recorded or cloud_instances.is_foreign(one, stack, site=SITE):
             continue
         if one.builds_image:
             skipped.append((one.id, "it builds an image, and terminates when the build ends"))
         elif one.node_set not in stack.nodes or one.part != ec2.COMPUTE:
-            strays.append(_stray(one, "it is neither recorded nor a compute node"))
+            strays.append(cloud_instances.stray(one, one.id, "it is neither recorded nor a compute node"))
         elif not one.node and now - one.launched < NAMED_WITHIN:
             skipped.append((one.id, f"it was just started for {one.node_set} and has no name yet"))
         elif one.node not in stack.nodes[one.node_set]:
-            strays.append(_stray(one, f"{one.node_set} has no node {one.node}" if one.node else f"it was started for {one.node_set} and is no node"))
+            strays.append(
+                cloud_instances.stray(
+                    one, one.id, f"{one.node_set} has no node {one.node}" if one.node else f"it was started for {one.node_set} and is no node"
+                )
+            )
         else:
             nodes[one.node].append(one)
     deviations: list[discovery.Deviation] = []
-    templates = _templates(stack)
+    templates = cloud_instances.templates(stack, kind=TEMPLATE)
     for name, several in sorted(nodes.items()):
         *older, youngest = several
-        strays += [_stray(one, f"{youngest.id} started later and is {name}") for one in older]
+        strays += [cloud_instances.stray(one, one.id, f"{youngest.id} started later and is {name}") for one in older]
         if reason := _not_comparable(youngest, templates):
             skipped.append((f"{youngest.id} ({name})", reason))
         else:
             deviations += _deviations(youngest, templates[youngest.node_set])
     return discovery.Instances(tuple(strays), tuple(deviations), tuple(skipped))
-
-
-def is_foreign(instance: Instance, stack: discovery.Stack) -> bool:
-    """Return whether an instance carries the mark of another stack of the same name."""
-    mark = next((one["outputs"].get("owner") for one in stack.resources if one["type"] == SITE), None)
-    return bool(mark and instance.owner and instance.owner != mark)
-
-
-def _templates(stack: discovery.Stack) -> dict[str, Mapping[str, Any]]:
-    """Return the outputs of the recorded launch templates, by node set."""
-    found = {one["name"]: one["outputs"] for one in stack.resources if one["type"] == TEMPLATE}
-    return {node_set: found[f"{node_set}-template"] for node_set in stack.nodes if found.get(f"{node_set}-template")}
-
-
-def _stray(one: Instance, reason: str) -> discovery.Stray:
-    return discovery.Stray(one.id, reason, f"{one.machine}, {one.state}, started {one.launched:%Y-%m-%d %H:%M} UTC")
 
 
 def _not_comparable(instance: Instance, templates: Mapping[str, Mapping[str, Any]]) -> str:
@@ -144,12 +110,8 @@ def _not_comparable(instance: Instance, templates: Mapping[str, Mapping[str, Any
     return ""
 
 
-def _deviations(instance: Instance, template: Mapping[str, Any]) -> Iterator[discovery.Deviation]:
+def _deviations(instance: Instance, template: Mapping[str, Any]) -> list[discovery.Deviation]:
     groups = frozenset(group for interface in template.get("networkInterfaces") or () for group in interface.get("securityGroups") or ())
     profile = (template.get("iamInstanceProfile") or {}).get("arn", "")
-    for attribute, expected, actual in (
-        ("security groups", ", ".join(sorted(groups)), ", ".join(sorted(instance.groups))),
-        ("instance profile", profile, instance.profile),
-    ):
-        if expected != actual:
-            yield discovery.Deviation(instance.id, instance.node, attribute, expected, actual)
+    compared = [("security groups", ", ".join(sorted(groups)), ", ".join(sorted(instance.groups))), ("instance profile", profile, instance.profile)]
+    return cloud_instances.deviations(instance.id, instance.node, compared)

@@ -1,9 +1,9 @@
 """Instances that run under a stack's name (`components/discovery.py`)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .. import discovery, errors, host_folders
+from .. import cloud_instances, discovery
 from . import attachments as attached
 from . import instances, rest
 from .instances import Instance
@@ -11,11 +11,6 @@ from .instances import Instance
 INSTANCE, TEMPLATE = "gcp:compute/instance:Instance", "gcp:compute/instanceTemplate:InstanceTemplate"
 SITE = "clusterwright:gcp:Site"
 NODES = "clusterwright:gcp:Nodes"
-BOOT_S = 600.0
-"""Boot time of a node; until then only the scheduler knows whether it has booted."""
-NO_NODE_KEY = "the stack has no SSH host key for its nodes yet, so nothing identifies them; the next `up` creates the key"
-STARTED_BEFORE_KEY = "it started before the stack had an SSH host key for its nodes; its replacement gets the key"
-STARTING_OR_ENDING = "it is starting or terminating"
 ENDED = ("TERMINATED", "STOPPING", "SUSPENDED")
 
 
@@ -25,19 +20,11 @@ class Discovery:
     leases_end = False
 
     def mounts(self, role: str, *, controllers: int) -> tuple[str, ...]:
-        """A single controller mounts a disk; each of two controllers mounts their shared file system."""
-        if role != "control":
-            return ()
-        return (f"{host_folders.STATE}/slurmctld" if controllers > 1 else host_folders.STATE,)
+        return cloud_instances.mounts(role, controllers=controllers)
 
     def running_nodes(self, stack: discovery.Stack) -> discovery.RunningNodes:
         """List the running compute nodes."""
-        if not stack.node_key:
-            return discovery.RunningNodes(reason=NO_NODE_KEY)
-        try:
-            return nodes_of(_look(stack), stack)
-        except errors.TargetUnanswered as error:
-            return discovery.RunningNodes(failure=f"elastic nodes could not be listed: {error}", reason="they could not be listed")
+        return cloud_instances.running_nodes(stack, lambda: _look(stack), nodes_of)
 
     def instances(self, stack: discovery.Stack) -> discovery.Instances:
         """Compare the instances that carry the stack's name with its record.
@@ -70,36 +57,31 @@ def _place(stack: discovery.Stack) -> tuple[str, str]:
 
 def nodes_of(found: Iterable[Instance], stack: discovery.Stack) -> discovery.RunningNodes:
     """Select the compute nodes that can be inspected, verified by the host key of all the stack's nodes. Pure."""
-    known = {node: one for one in found if (node := node_of(one, stack)) and not is_foreign(one, stack)}
-    inspected: list[discovery.RunningNode] = []
-    skipped: dict[str, str] = {}
-    for name, one in sorted(known.items()):
-        if one.state != instances.RUNNING or not one.address:
-            skipped[name] = STARTING_OR_ENDING
-        elif stack.node_key_since and one.created < stack.node_key_since:
-            skipped[name] = STARTED_BEFORE_KEY
-        else:
-            inspected.append(discovery.RunningNode(name, one.node_set, one.address, one.id, stack.node_key, one.created))
-    return discovery.RunningNodes(tuple(inspected), skipped, boot_s=BOOT_S)
+    known = {node: one for one in found if (node := node_of(one, stack)) and not cloud_instances.is_foreign(one, stack, site=SITE)}
+    return cloud_instances.inspectable(known, stack, running=instances.RUNNING)
 
 
 def compare(found: Iterable[Instance], stack: discovery.Stack) -> discovery.Instances:
     """Separate nodes from strays, and compare each node with its template. Pure."""
     recorded = {str(one["outputs"].get("instanceId", "")) for one in stack.resources if one["type"] == INSTANCE}
-    templates = _templates(stack)
+    templates = cloud_instances.templates(stack, kind=TEMPLATE)
     strays: list[discovery.Stray] = []
     deviations: list[discovery.Deviation] = []
     skipped: list[tuple[str, str]] = []
-    for one in sorted(found, key=lambda each: (each.created, each.id)):
-        if one.id in recorded or is_foreign(one, stack):
+    for one in sorted(found, key=lambda each: (each.launched, each.id)):
+        if one.id in recorded or cloud_instances.is_foreign(one, stack, site=SITE):
             continue
         node = node_of(one, stack)
         if one.part == "image":
             skipped.append((one.name, "it builds an image, and is deleted when the build ends"))
         elif one.part != instances.COMPUTE or not node:
-            strays.append(_stray(one, f"{one.node_set} has no such node" if one.part == instances.COMPUTE else "it is neither recorded nor a compute node"))
+            strays.append(
+                cloud_instances.stray(
+                    one, one.name, f"{one.node_set} has no such node" if one.part == instances.COMPUTE else "it is neither recorded nor a compute node"
+                )
+            )
         elif one.state in ENDED:
-            skipped.append((one.name, STARTING_OR_ENDING))
+            skipped.append((one.name, cloud_instances.STARTING_OR_ENDING))
         elif one.node_set not in templates:
             skipped.append((one.name, "the template is not recorded"))
         else:
@@ -114,26 +96,7 @@ def node_of(one: Instance, stack: discovery.Stack) -> str:
     return next((name for name in stack.nodes.get(one.node_set, ()) if name in ends), "") if one.part == instances.COMPUTE else ""
 
 
-def is_foreign(instance: Instance, stack: discovery.Stack) -> bool:
-    """Return whether an instance carries the mark of another stack of the same name."""
-    mark = next((one["outputs"].get("owner") for one in stack.resources if one["type"] == SITE), None)
-    return bool(mark and instance.owner and instance.owner != mark)
-
-
-def _templates(stack: discovery.Stack) -> dict[str, Mapping[str, Any]]:
-    """Return the outputs of the recorded templates, by node set."""
-    found = {one["name"]: one["outputs"] for one in stack.resources if one["type"] == TEMPLATE}
-    return {node_set: found[f"{node_set}-template"] for node_set in stack.nodes if found.get(f"{node_set}-template")}
-
-
-def _stray(one: Instance, reason: str) -> discovery.Stray:
-    return discovery.Stray(one.name, reason, f"{one.machine}, {one.state}, started {one.created:%Y-%m-%d %H:%M} UTC")
-
-
-def _deviations(instance: Instance, node: str, template: Mapping[str, Any]) -> Iterator[discovery.Deviation]:
-    for attribute, expected, actual in (
-        ("service account", str((template.get("serviceAccount") or {}).get("email", "")), instance.account),
-        ("machine type", str(template.get("machineType", "")), instance.machine),
-    ):
-        if expected != actual:
-            yield discovery.Deviation(instance.name, node, attribute, expected, actual)
+def _deviations(instance: Instance, node: str, template: Mapping[str, Any]) -> list[discovery.Deviation]:
+    account = str((template.get("serviceAccount") or {}).get("email", ""))
+    compared = [("service account", account, instance.account), ("machine type", str(template.get("machineType", "")), instance.machine)]
+    return cloud_instances.deviations(instance.name, node, compared)

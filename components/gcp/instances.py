@@ -28,7 +28,7 @@ class Instance:
     """Of a controller or login node: its hostname; of others the name of the instance says it."""
     owner: str
     """The mark of its stack."""
-    created: dt.datetime
+    launched: dt.datetime
     account: str
     """Address of its service account; empty: it has none."""
     address: str
@@ -61,7 +61,7 @@ def read(found: Mapping[str, Any]) -> Instance:
         node_set=labels.get(NODE_SET_LABEL, ""),
         node=labels.get(NODE_LABEL, ""),
         owner=labels.get(OWNER_LABEL, ""),
-        created=dt.datetime.fromisoformat(found["creationTimestamp"]) if found.get("creationTimestamp") else dt.datetime.now(dt.UTC),
+        launched=dt.datetime.fromisoformat(found["creationTimestamp"]) if found.get("creationTimestamp") else dt.datetime.now(dt.UTC),
         account=next((str(one.get("email", "")) for one in found.get("serviceAccounts", ())), ""),
         address=next((str(one.get("networkIP", "")) for one in found.get("networkInterfaces", ())), ""),
     )

@@ -5,7 +5,7 @@ import datetime as dt
 
 import pytest
 
-from components.aws import discovery
+from components import cloud_instances
 from components.discovery import RunningNode, RunningNodes
 from components.inspection import elastic
 from components.inspection.elastic import Listing
@@ -75,7 +75,7 @@ def test_where_nobody_can_list_them_that_is_said() -> None:
     elsewhere = dataclasses.replace(stack(), cluster=dataclasses.replace(stack().cluster, target="elsewhere"))
     assert [one.why for one in elastic.unchecked(elsewhere, elastic.look("prod", elsewhere), {})] == [elastic.ELSEWHERE]
     before_keys = dataclasses.replace(stack(), cluster=dataclasses.replace(stack().cluster, target="aws"))
-    assert [one.why for one in elastic.unchecked(before_keys, elastic.look("prod", before_keys), {})] == [discovery.NO_NODE_KEY]
+    assert [one.why for one in elastic.unchecked(before_keys, elastic.look("prod", before_keys), {})] == [cloud_instances.NO_NODE_KEY]
     not_here = elastic.look("a-stack-that-is-not-on-this-machine", stack())
     assert "on another machine" in not_here.why
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components import errors
+from components import cloud_instances, errors
 from components.aws import attachments, discovery, instances
 from components.aws.attachments import Attached
 from components.aws.instances import Instance
@@ -131,10 +131,10 @@ def test_running_nodes_have_the_host_key_of_the_stack() -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"state": "pending"}, discovery.STARTING_OR_ENDING),
-        ({"address": ""}, discovery.STARTING_OR_ENDING),
-        ({"state": "stopping"}, discovery.STARTING_OR_ENDING),
-        ({"launched": MADE - dt.timedelta(seconds=1)}, discovery.STARTED_BEFORE_KEY),
+        ({"state": "pending"}, cloud_instances.STARTING_OR_ENDING),
+        ({"address": ""}, cloud_instances.STARTING_OR_ENDING),
+        ({"state": "stopping"}, cloud_instances.STARTING_OR_ENDING),
+        ({"launched": MADE - dt.timedelta(seconds=1)}, cloud_instances.STARTED_BEFORE_KEY),
     ],
 )
 def test_nodes_that_cannot_be_inspected_are_named_with_the_reason(changes: dict[str, Any], why: str) -> None:
@@ -143,12 +143,12 @@ def test_nodes_that_cannot_be_inspected_are_named_with_the_reason(changes: dict[
 
 
 def test_what_is_no_node_is_left_out_and_of_two_the_younger_is_the_node() -> None:
-    assert nodes_of(up("train-7"), up(part="control"), up(node_set="gone"), up("")) == RunningNodes(boot_s=discovery.BOOT_S)
+    assert nodes_of(up("train-7"), up(part="control"), up(node_set="gone"), up("")) == RunningNodes(boot_s=cloud_instances.BOOT_S)
     assert [one.id for one in nodes_of(up(id="i-new"), up(id="i-old", launched=MADE)).nodes] == ["i-new"]
 
 
 def test_a_stack_without_a_key_for_its_nodes_lists_none_and_says_why() -> None:
-    assert discovery.Discovery().running_nodes(stack()).reason == discovery.NO_NODE_KEY
+    assert discovery.Discovery().running_nodes(stack()).reason == cloud_instances.NO_NODE_KEY
 
 
 OURS: tuple[dict[str, Any], ...] = (
