@@ -43,6 +43,8 @@ class Mount:
     kind: str = ""
     """The file system's type for mount(8); empty where the target mounts it itself."""
     options: tuple[str, ...] = ()
+    is_late: bool = False
+    """Whether a host of the cluster serves it: others may boot before that one answers."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

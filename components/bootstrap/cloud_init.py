@@ -20,7 +20,7 @@ def user_data(config: HostConfig, *, program: str, order: Mapping[str, Any]) -> 
         program: Python, run by root before any daemon of every boot; it needs the standard library alone.
         order: the program's only argument, as JSON.
     """
-    mounts = [mount.fields for mount in config.mounts if not mount.is_disk]
+    mounts = [mount.fields for mount in config.mounts if not (mount.is_disk or mount.is_late)]
     document = {
         "preserve_hostname": True,  # the program gives the name
         "manage_etc_hosts": False,  # it is a link to the cluster's table, which cloud-init would write through
@@ -47,10 +47,10 @@ def user_data(config: HostConfig, *, program: str, order: Mapping[str, Any]) -> 
 
 
 def _files(config: HostConfig) -> list[dict[str, Any]]:
-    """Disks go into fstab(5) directly: cloud-init mounts in its network stage, and neither waits for a disk nor makes a file system on it."""
+    """Disks and what is late go into fstab(5) directly: cloud-init mounts once, in its network stage, and a mount that fails is a first boot that failed."""
     return [
         _entry(files.settings(config)),
-        *(_entry(file) | {"append": True, "defer": True} for file in files.disks(config)),
+        *(_entry(file) | {"append": True, "defer": True} for file in files.table(config)),
         *(_entry(file) for file in files.exports(config)),
         *(_entry(file) for file in files.expected(config)),
         *(_entry(file) for file in files.lustre(config)),

@@ -16,6 +16,8 @@ class FstabEntry:
     target: str
     kind: str
     options: tuple[str, ...]
+    is_late: bool = False
+    """Whether another host of the cluster serves it, which may come after this one."""
 
     @property
     def is_disk(self) -> bool:

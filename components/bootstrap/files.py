@@ -55,9 +55,9 @@ def expected(config: HostConfig) -> tuple[File, ...]:
     return (File(EXPECTED, config.expected.encode()),) if config.expected else ()
 
 
-def disks(config: HostConfig) -> tuple[File, ...]:
-    """Write the lines of fstab(5) for disks: systemd waits for a disk that is attached later and makes a file system on an empty one."""
-    rows = [mount.fields for mount in config.mounts if mount.is_disk]
+def table(config: HostConfig) -> tuple[File, ...]:
+    """Write the lines of fstab(5) that the first boot doesn't mount: systemd waits for a disk that is attached later and makes a file system on an empty one; what is late comes by and by."""
+    rows = [mount.fields for mount in config.mounts if mount.is_disk or mount.is_late]
     return (File(FSTAB, "".join(f"{' '.join(row)}\n" for row in rows).encode()),) if rows else ()
 
 

@@ -165,7 +165,7 @@ def exported(wanted: spec.FileSystem, place: Place, opts: pulumi.ResourceOptions
 
 def over_nfs(mount: contract.Mount, server: pulumi.Output[str], *, options: tuple[str, ...] = EXPORT_OPTIONS) -> contract.Mount:
     """Give the mount of an exported disk as other hosts have it."""
-    return dataclasses.replace(mount, source=pulumi.Output.concat(server, ":", mount.target), kind="nfs4", options=options)
+    return dataclasses.replace(mount, source=pulumi.Output.concat(server, ":", mount.target), kind="nfs4", options=options, is_late=True)
 
 
 def existing(wanted: spec.FileSystem, resource: pulumi.Resource) -> contract.Mount:

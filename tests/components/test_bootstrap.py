@@ -1,6 +1,7 @@
 """What a host needs before it first runs, as each renderer writes it."""
 
 import base64
+import dataclasses
 import json
 from typing import Any
 
@@ -50,6 +51,14 @@ def test_a_host_without_a_key_of_the_group_makes_its_own() -> None:
 
 def test_settings_of_a_target_follow_those_of_all() -> None:
     assert files.settings(config(settings={"CLUSTERWRIGHT_SIMULATED_GPUS": "8"})).content.decode().splitlines()[-1] == "CLUSTERWRIGHT_SIMULATED_GPUS=8"
+
+
+def test_what_a_host_of_the_cluster_serves_is_not_mounted_by_the_first_boot() -> None:
+    written = document(config(mounts=(dataclasses.replace(NFS, is_late=True),)))
+    assert "mounts" not in written, "it may come minutes later, and cloud-init tries once"
+    (fstab,) = [file for file in written["write_files"] if file["path"] == "/etc/fstab"]
+    assert fstab["content"] == "server:/ /home nfs4 nofail,ro 0 0\n"
+    assert written["runcmd"] == [["systemctl", "daemon-reload"]]
 
 
 def test_cloud_init_mounts_network_file_systems_and_leaves_disks_to_systemd() -> None:

@@ -248,7 +248,12 @@ def _user_data(
     )
 
     def write(values: Mapping[str, Any]) -> str:
-        rows = [FstabEntry(source, mount.target, kind=mount.kind, options=mount.options) for source, mount in zip(values["sources"], mounts, strict=True)]
+        # A compute node is started by the controller, which serves by then, and its start guard wants all mounts at once.
+        can_wait = group.role != "compute"
+        rows = [
+            FstabEntry(source, one.target, kind=one.kind, options=one.options, is_late=one.is_late and can_wait)
+            for source, one in zip(values["sources"], mounts, strict=True)
+        ]
         config = HostConfig(
             role=group.role,
             cluster=cluster.name,
