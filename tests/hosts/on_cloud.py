@@ -27,8 +27,33 @@ BELIEVED = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OnCloud(Deployment):
-    """A stack whose cloud is the simulated one."""
+class CloudStack(Deployment):
+    """A stack on a simulated cloud, whatever cloud it is."""
+
+    def slurm(self, *argv: str) -> str:
+        """Run a command on the controller."""
+        return self.inside("control-0", *argv).strip()
+
+    def believe(self) -> None:
+        """Let Slurm believe what it is told of nodes: hosts of this machine have neither the processors nor the memory of the instances that they stand for. GPUs stay confined."""
+        for file, settings in BELIEVED.items():
+            for name, value in settings.items():
+                self.slurm("sed", "--in-place", "--expression", f"/^{name}=/d", "--expression", f"$a {name}={value}", f"/etc/slurm/{file}")
+        self.inside_all("control-0", "systemctl", "restart", "slurmctld.service")
+
+    def state(self, job: str) -> str:
+        """Give a job's state; one that ended otherwise than well is waited for no longer."""
+        said = self.slurm("squeue", "--noheader", f"--jobs={job}", "--format=%T", "--states=all")
+        assert said not in ("FAILED", "CANCELLED", "TIMEOUT"), said
+        return said
+
+    def output(self, job: str) -> list[str]:
+        return sorted(self.ssh(f"cat slurm-{job}.out").split())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OnCloud(CloudStack):
+    """A stack on simulated AWS."""
 
     cloud: SimulatedCloud
 
@@ -72,26 +97,6 @@ class OnCloud(Deployment):
         done = self.clusterwright("rebuild", *words, "--yes")
         assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
         return done.stdout
-
-    def slurm(self, *argv: str) -> str:
-        """Run a command on the controller."""
-        return self.inside("control-0", *argv).strip()
-
-    def believe(self) -> None:
-        """Let Slurm believe what it is told of nodes: hosts of this machine have neither the processors nor the memory of the instances that they stand for. GPUs stay confined."""
-        for file, settings in BELIEVED.items():
-            for name, value in settings.items():
-                self.slurm("sed", "--in-place", "--expression", f"/^{name}=/d", "--expression", f"$a {name}={value}", f"/etc/slurm/{file}")
-        self.inside_all("control-0", "systemctl", "restart", "slurmctld.service")
-
-    def state(self, job: str) -> str:
-        """Give a job's state; one that ended otherwise than well is waited for no longer."""
-        said = self.slurm("squeue", "--noheader", f"--jobs={job}", "--format=%T", "--states=all")
-        assert said not in ("FAILED", "CANCELLED", "TIMEOUT"), said
-        return said
-
-    def output(self, job: str) -> list[str]:
-        return sorted(self.ssh(f"cat slurm-{job}.out").split())
 
 
 def blueprint(name: str, *, network: str, pool: str, software: str = "", control: str = "{machine: m7i.large}", accounting: str = "{protect: false}") -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core import client
 from ..core.client import CloudError, Seen
+from ..hosted import place
 from . import discovery
 from .cloud import PROJECT, Answer
 
@@ -20,8 +21,8 @@ PLUGIN_FOLDER = Path(__file__).parent / "plugin"
 class SimulatedCloud(client.SimulatedCloud):
     """A running simulated project; `started` makes one."""
 
-    def __init__(self, folder: Path):
-        super().__init__(folder, module="tests.simcloud.google")
+    def __init__(self, folder: Path, *, hosts: str | None = None):
+        super().__init__(folder, module="tests.simcloud.google", hosts=hosts)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -69,10 +70,18 @@ class SimulatedCloud(client.SimulatedCloud):
 
 
 @contextlib.contextmanager
-def started(folder: Path) -> Iterator[SimulatedCloud]:
-    """Run a simulated project whose journal lies in `folder`."""
-    cloud = SimulatedCloud(folder)
+def started(folder: Path, *, hosts: str | None = None) -> Iterator[SimulatedCloud]:
+    """Run a simulated project whose journal lies in `folder`.
+
+    Args:
+        hosts: a name; the project's instances are then hosts of this machine, which are found by that name and removed at the end, and those of a killed earlier run at the beginning.
+    """
+    if hosts:
+        place.clear(place.names_of(hosts))
+    cloud = SimulatedCloud(folder, hosts=hosts)
     try:
         yield cloud
     finally:
         cloud.stop()
+        if hosts:
+            place.clear(place.names_of(hosts))

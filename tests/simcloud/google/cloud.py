@@ -7,7 +7,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,8 @@ class Cloud:
         self.project = project
         self.store = _temporary() if journal is None else Store(journal)
         self.world: server.World[Cloud] = server.World(self, is_read=is_read)
+        self.console: Callable[[Thing], str] | None = None
+        """What the console of an instance said, where something runs behind it."""
         self.load()
 
     def load(self) -> None:

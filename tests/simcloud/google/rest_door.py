@@ -14,12 +14,16 @@ METADATA = {"Metadata-Flavor": "Google", "Server": "Metadata Server for VM"}
 TOKEN_S = 3599
 
 
-def answer(cloud: Cloud, request: Request) -> listening.Answer:
-    """Answer one request over HTTP."""
+def answer(cloud: Cloud, request: Request, *, owner: bool = True) -> listening.Answer:
+    """Answer one request over HTTP.
+
+    Args:
+        owner: whether the project's owner may be who asks; hosts of the project come with tokens of their own.
+    """
     split = urlsplit(request.path)
     first, _, rest = split.path.lstrip("/").partition("/")
     host, path = (first, f"/{rest}") if first in discovery.DOCUMENTS else (request.headers.get("host", "").partition(":")[0], split.path)
-    if "metadata-flavor" in request.headers or split.path == "/":
+    if owner and ("metadata-flavor" in request.headers or split.path == "/"):
         return _metadata(cloud, split.path, split.query)
     query: dict[str, Any] = {name: values if len(values) > 1 else values[0] for name, values in parse_qs(split.query).items()}
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -30,7 +34,7 @@ def answer(cloud: Cloud, request: Request) -> listening.Answer:
         return _json(
             Answer(400, {"error": {"code": 400, "message": message, "errors": [{"message": message, "reason": "parseError"}], "status": "INVALID_ARGUMENT"}})
         )
-    if scheme != "Bearer" or not token:
+    if scheme != "Bearer" or not token or (token == OWNER_TOKEN and not owner):
         message = "Request is missing required authentication credential. Expected OAuth 2 access token, login cookie or other valid authentication credential."
         return _json(
             Answer(401, {"error": {"code": 401, "message": message, "errors": [{"message": message, "reason": "required"}], "status": "UNAUTHENTICATED"}})

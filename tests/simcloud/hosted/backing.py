@@ -41,7 +41,7 @@ class Hosted:
 
     def __init__(self, world: "World", names: StackNames, folder: Path):
         self._world, self._names, self._folder = world, names, folder
-        self._authority, self._context = certificates.made(folder, region=REGION)
+        self._authority, self._context = certificates.made(folder, names=certificates.names_of_aws(REGION))
         self._wake = threading.Event()
         self._several = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="hosts")
         self._busy: set[str] = set()

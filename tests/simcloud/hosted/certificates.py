@@ -1,4 +1,4 @@
-"""The authorities of one simulated cloud: one that vouches for what answers in place of AWS's services, and, as AWS has it, another one for databases.
+"""The authorities of one simulated cloud: one that vouches for what answers in place of the cloud's services, and, as AWS has it, another one for databases.
 
 They stay in the cloud's folder, so that hosts trust a server that was started again.
 """
@@ -19,11 +19,15 @@ TRUSTSTORE = "truststore.pki.rds.amazonaws.com"
 """Where the authorities of databases are published (RDS user guide, "Certificate bundles by AWS Region")."""
 
 
-def made(folder: Path, *, region: str) -> tuple[str, ssl.SSLContext]:
-    """Give the authority's certificate in PEM, and what a server needs to answer with."""
+def names_of_aws(region: str) -> tuple[str, ...]:
+    return (f"*.{region}.amazonaws.com", f"*.{region}.api.aws", "*.amazonaws.com", TRUSTSTORE)
+
+
+def made(folder: Path, *, names: tuple[str, ...]) -> tuple[str, ssl.SSLContext]:
+    """Give the certificate, in PEM, of the authority that vouches for services of these names, and what a server needs to answer with."""
     authority, chain = folder / "authority.pem", folder / "services.pem"
     if not chain.exists():
-        _make(authority, chain, names=(f"*.{region}.amazonaws.com", f"*.{region}.api.aws", "*.amazonaws.com", TRUSTSTORE))
+        _make(authority, chain, names=names)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
     return authority.read_text(), context

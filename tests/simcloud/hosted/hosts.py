@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from blueprints.project import project_root
 from components import atomic_files
@@ -17,7 +17,7 @@ from components.local.machine import host as hosts
 from components.local.machine.names import HostNames, StackNames
 
 from .place import Place, loops
-from .seeds import seeds
+from .seeds import EC2, Platform, seeds
 from .shares import Export
 from .wanted import Disk, Front, Guest
 
@@ -50,18 +50,18 @@ def body(host: HostNames) -> Body:
     return Body(hosts.recorded(host) is not None and hosts.is_running(host), hosts.booted_with(host))
 
 
-def start(place: Place, guest: Guest, *, lowers: tuple[str, ...], authority: str) -> None:
+def start(place: Place, guest: Guest, *, lowers: tuple[str, ...], authority: str, platform: Platform = EC2) -> None:
     """Start an instance's host, on a new disk."""
     asked_at = time.monotonic()
     host = place.names.host(guest.id)
     remove(host)
     hosts.make_disk(host, image=IMAGE)
     hostname = f"ip-{guest.address.replace('.', '-')}"
-    given = seeds(hostname=hostname, gateway=place.gateway, authority=authority, lowers=lowers, gpus=guest.gpus, efa=guest.efa)
+    given = seeds(hostname=hostname, gateway=place.gateway, authority=authority, lowers=lowers, gpus=guest.gpus, efa=guest.efa, platform=platform)
     hosts.write_seeds(host, given)
     boot = _boot(place, guest.address, lowers)
     time.sleep(max(0.0, asked_at + fleet.NOT_BEFORE_S - time.monotonic()))  # Slurm takes no node that seems to have booted before it was asked for
-    hosts.start(host, boot, fingerprint=IMAGE, boots_after_power_off=False)  # EC2 stops an instance that is powered off inside
+    hosts.start(host, boot, fingerprint=IMAGE, boots_after_power_off=False)  # a cloud stops an instance that is powered off inside
 
 
 def _boot(place: Place, address: str, lowers: tuple[str, ...]) -> hosts.Boot:
@@ -137,6 +137,24 @@ def mount(place: Place, guest: str, exported: Export, target: str, *, read_only:
     done = subprocess.run(argv, capture_output=True, text=True, cwd=project_root(), check=False, timeout=60)
     if done.returncode:
         raise command.CommandFailed(done.stderr.strip().splitlines()[-1])
+    if exported.host:
+        # The table of mounts shows the other host's device where NFS shows an address and a folder: whoever looks for disks that are gone must find it.
+        device = f"device=$(awk -v at='{target}' '$5 == at {{ print $(NF - 1) }}' /proc/1/mountinfo | tail -n 1)"
+        shown = f'{device}; [ -e "$device" ] || ln -s loop0 "$device"'
+        command.succeeds("nsenter", f"--target={pid}", "--mount", "--", "/bin/sh", "-c", shown)
+
+
+def exported_to(host: HostNames, path: str, client: str) -> str:
+    """Say why a host doesn't export a folder to an address; empty: it does."""
+    pid = first_process(host)
+    if pid is None or not command.succeeds("nsenter", f"--target={pid}", "--all", "--", "systemctl", "is-active", "--quiet", "nfs-server.service"):
+        return "Connection refused; the host's NFS server does not run"
+    for line in "".join(file.read_text() for file in sorted((host.upper / "etc/exports.d").glob("*.exports"))).splitlines():
+        folder, _, clients = line.partition(" ")
+        is_of_it = PurePosixPath(path).is_relative_to(folder)
+        if is_of_it and any(ipaddress.ip_address(client) in ipaddress.ip_network(one.partition("(")[0]) for one in clients.split()):
+            return ""
+    return f"access denied by server; {path} is not exported to {client}"
 
 
 # Volumes
@@ -158,7 +176,7 @@ def attach(place: Place, one: Disk) -> bool:
             made.truncate(one.size_gib * 2**30)
     device = loops(place.names).get(str(file)) or command.run("losetup", "--find", "--show", str(file)).strip()
     minor = Path(device).name.removeprefix("loop")
-    node, link = f"/dev/nvme{one.number}n1", f"{BY_ID}/nvme-Amazon_Elastic_Block_Store_{one.id.replace('-', '')}"
+    node, link = f"/dev/nvme{one.number}n1", f"{BY_ID}/{one.link}"
     script = f"[ -b {node} ] || mknod -m 0660 {node} b {LOOP_MAJOR} {minor}; mkdir -p {BY_ID}; ln -sfn {node} {link}"
     return command.succeeds("nsenter", f"--target={pid}", "--mount", "--", "/bin/sh", "-c", script)
 

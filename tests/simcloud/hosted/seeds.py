@@ -1,5 +1,6 @@
-"""What a host of this machine is given before its first boot so that it looks like an instance of EC2: nothing that the project makes is among it."""
+"""What a host of this machine is given before its first boot so that it looks like an instance of a cloud: nothing that the project makes is among it."""
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,15 +13,35 @@ BUNDLE = "etc/ssl/certs/ca-certificates.crt"
 MOUNTS = ("mount.nfs", "mount.nfs4", "mount.lustre")
 NETWORK_STAGE = ("cloud-init-network", "cloud-init")
 """Units of cloud-init that ask the metadata service: of later versions, and of earlier ones and Ubuntu 24.04's."""
+PROCESSES = ("cloud-init-main", "cloud-init-local", "cloud-init")
+"""Units that run cloud-init's process: of later versions the first alone."""
 EARLY = "/etc/systemd/system/systemd-tmpfiles-setup.service.d"
 """Of a unit that every host runs before anything that could look for hardware."""
 
 
-def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str], gpus: int, efa: int) -> tuple[File, ...]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Platform:
+    """What differs from cloud to cloud: files of the folder `guest`."""
+
+    cloud_init: str
+    """cloud-init's configuration: where its user data come from."""
+    network_stage: str
+    """What its network stage finds made: what tells that it is on this cloud, and whom to ask for names."""
+    process: str = ""
+    """What its process is started with."""
+    modules: str = ""
+    """A module that its process loads first."""
+
+
+EC2 = Platform("cloud.cfg", "platform.conf")
+COMPUTE_ENGINE = Platform("google/cloud.cfg", "google/platform.conf", "google/process.conf", "google/sitecustomize.py")
+
+
+def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str], gpus: int, efa: int, platform: Platform = EC2) -> tuple[File, ...]:
     """Give the files.
 
     Args:
-        authority: the certificate, in PEM, of who signs what answers in place of AWS's services.
+        authority: the certificate, in PEM, of who signs what answers in place of the cloud's services.
         lowers: the image's layers, topmost first.
         gpus, efa: how many GPUs and EFA devices the host is to see.
     """
@@ -35,9 +56,12 @@ def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str],
         *([File("/usr/lib/clusterwright/health", _file("health", gateway), mode=0o755)] if gpus or efa else []),
         File("/usr/sbin/mount.awaited-xfs", _file("mount-disk", gateway), mode=0o755),
         File("/etc/systemd/system-generators/simulated-disks", _file("disk-generator", gateway), mode=0o755),
-        *(File(f"/etc/systemd/system/{unit}.service.d/simulated.conf", _file("platform.conf", gateway)) for unit in NETWORK_STAGE),
-        File("/etc/cloud/cloud.cfg.d/95_simulated.cfg", _file("cloud.cfg", gateway)),
+        *(File(f"/etc/systemd/system/{unit}.service.d/simulated.conf", _file(platform.network_stage, gateway)) for unit in NETWORK_STAGE),
+        *(File(f"/etc/systemd/system/{unit}.service.d/process.conf", _file(platform.process, gateway)) for unit in PROCESSES if platform.process),
+        *([File("/usr/lib/simulated-smbios/sitecustomize.py", _file(platform.modules, gateway))] if platform.modules else []),
+        File("/etc/cloud/cloud.cfg.d/95_simulated.cfg", _file(platform.cloud_init, gateway)),
         File("/etc/systemd/system/run-rpc_pipefs.mount", b""),  # the kernel has no NFS; an empty unit is one that never starts
+        File("/etc/systemd/system/nfs-server.service", _file("nfs-server.service", gateway)),
         File("/etc/hostname", f"{hostname}\n".encode()),
         File(f"/{BUNDLE}", f"{bundle}{authority}".encode()),
         # Programs that use OpenSSL's own way look up one file, named by a hash.

@@ -98,7 +98,7 @@ def greets(folder: Path, *, name: str, trusted: bytes) -> bool:
 
 
 def test_a_database_is_vouched_for_by_an_authority_of_its_own(tmp_path: Path) -> None:
-    services, _ = certificates.made(tmp_path, region="us-east-1")
+    services, _ = certificates.made(tmp_path, names=certificates.names_of_aws("us-east-1"))
     bundle = certificates.bundle_of_databases(tmp_path)
     assert bundle == certificates.bundle_of_databases(tmp_path), "it stays the same for as long as the cloud is there"
     assert greets(tmp_path, name=NAME, trusted=bundle)

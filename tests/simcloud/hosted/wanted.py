@@ -32,6 +32,8 @@ class Disk:
 
     id: str
     size_gib: int
+    link: str
+    """Name below /dev/disk/by-id."""
     instance: str | None = None
     number: int = 0
 
@@ -80,7 +82,10 @@ def wanted(cloud: Cloud) -> Wanted:
     """Read the store."""
     guests = {thing.id: _guest(cloud, thing) for thing in cloud.store.all("ec2.Instance") if not thing.get("ended") and not thing.get("stopped")}
     attached = sorted((one for one in cloud.store.all("ec2.VolumeAttachment") if one["instanceId"] in guests), key=lambda one: str(one["deviceName"]))
-    disks = {thing.id: Disk(thing.id, int(thing.get("size", 1))) for thing in cloud.store.all("ebs.Volume")}
+    disks = {
+        thing.id: Disk(thing.id, int(thing.get("size", 1)), f"nvme-Amazon_Elastic_Block_Store_{thing.id.replace('-', '')}")
+        for thing in cloud.store.all("ebs.Volume")
+    }
     numbers: dict[str, int] = {}
     for one in attached:
         numbers[one["instanceId"]] = numbers.get(one["instanceId"], 0) + 1

@@ -293,13 +293,8 @@ def restart(cloud: "Cloud", call: Call) -> Any:
 @handles("compute.instances.getSerialPortOutput")
 def serial_port_output(cloud: "Cloud", call: Call) -> Any:
     thing = cloud.need(call.path.rpartition("/")[0], "compute.instances")
-    return {
-        "kind": "compute#serialPortOutput",
-        "contents": thing.get("_console", ""),
-        "start": "0",
-        "next": str(len(thing.get("_console", ""))),
-        "selfLink": thing["selfLink"],
-    }
+    said = cloud.console(thing) if cloud.console else thing.get("_console", "")
+    return {"kind": "compute#serialPortOutput", "contents": said, "start": "0", "next": str(len(said)), "selfLink": thing["selfLink"]}
 
 
 @handles("compute.instances.attachDisk")
@@ -401,7 +396,10 @@ class Images(Rules):
         named = want.get("sourceDisk") or want.get("sourceImage") or ""
         source = cloud.find(named.removeprefix(links.BASE)) if named else None
         size = source.get("sizeGb") or source.get("diskSizeGb") if source else "10"
+        makers = [user for user in cloud.users(source.id) if user.kind == "compute.instances"] if source else []
         return {
+            # What the instance whose disk it is was told, for whoever wants to know what is in the image.
+            "_told": {one["key"]: one["value"] for maker in makers for one in (maker.get("metadata") or {}).get("items", ())},
             "status": "PENDING",
             "diskSizeGb": str(size),
             "archiveSizeBytes": "1000000000",

@@ -1,0 +1,1 @@
+"""Instances of the simulated Google Cloud that are hosts of this machine."""
