@@ -14,6 +14,7 @@ description:
   - State lives on a volume that outlives the host's disk. After the disk was replaced, the same user can have another number, so everything in
     the folder is given to its owner again.
   - A folder without state is filled from a seed. The copy is made beside the folder and renamed, so that a half-made one is never adopted.
+  - A folder that is a file system of its own can't be renamed. The copy is made in it, and its parts are renamed, the proof last.
 options:
   path:
     description: The folder.
@@ -35,6 +36,9 @@ options:
     required: true
 """
 
+WITHIN = ".clusterwright"
+"""What lies beside other folders lies here in a file system of its own, where the program that restores the database looks for it, too."""
+
 
 def main() -> None:
     module = AnsibleModule(
@@ -51,15 +55,18 @@ def main() -> None:
     path, seed, proof = module.params["path"], module.params["seed"], module.params["proof"]
     made = not os.path.lexists(os.path.join(path, proof) if proof else path)
     if made and not module.check_mode:
-        _lay(path, seed)
+        _lay(path, seed, proof)
     uid, gid = pwd.getpwnam(module.params["owner"]).pw_uid, grp.getgrnam(module.params["group"]).gr_gid
     given = 0 if made and module.check_mode else _give(path, uid, gid, dry=module.check_mode)
     module.exit_json(changed=made or given > 0, made=made, given_to_owner=given)
 
 
-def _lay(path: str, seed: str | None) -> None:
+def _lay(path: str, seed: str | None, proof: str | None) -> None:
     if seed is None:
         os.makedirs(path, mode=0o750)
+        return
+    if proof and _is_mounted(path):
+        _lay_within(path, seed, proof)
         return
     staging = f"{path}.new"
     shutil.rmtree(staging, ignore_errors=True)
@@ -72,6 +79,43 @@ def _lay(path: str, seed: str | None) -> None:
         else:
             os.rmdir(path)
     os.replace(staging, path)
+
+
+def _is_mounted(path: str) -> bool:
+    """Say whether something is mounted there, a folder of the same file system too, which os.path.ismount does not see."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+        return os.path.realpath(path) in {line.split()[4] for line in mounts}
+
+
+def _lay_within(path: str, seed: str, proof: str) -> None:
+    beside = os.path.join(path, WITHIN, os.path.basename(path))
+    staging, laying, aside = f"{beside}.new", f"{beside}.laying", f"{beside}.set-aside"
+    shutil.rmtree(staging, ignore_errors=True)
+    os.makedirs(os.path.dirname(beside), mode=0o700, exist_ok=True)
+    shutil.copytree(seed, staging, symlinks=True)
+    for name in _contents(path):
+        if os.path.exists(laying):  # a part of the seed: an earlier run was killed below
+            _delete(os.path.join(path, name))
+        else:
+            os.makedirs(aside, mode=0o700, exist_ok=True)
+            os.replace(os.path.join(path, name), os.path.join(aside, name))
+    with open(laying, "w", encoding="utf-8"):
+        pass
+    for name in sorted(_contents(staging), key=lambda name: name == proof):
+        os.replace(os.path.join(staging, name), os.path.join(path, name))
+    os.remove(laying)
+    os.rmdir(staging)
+
+
+def _contents(path: str) -> list[str]:
+    return [name for name in os.listdir(path) if name not in (WITHIN, "lost+found")]
+
+
+def _delete(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.remove(path)
 
 
 def _give(path: str, uid: int, gid: int, *, dry: bool) -> int:

@@ -49,7 +49,7 @@ def test_a_restore_that_is_killed_twice_is_gone_on_with(running: Deployment) -> 
     newest = dumps(running)[-1]
     running.inside_all(HEAD, "systemctl", "stop", "mariadb.service")
     running.inside(HEAD, "sh", "-c", f"echo 'no table space' >{TABLES}/ibdata1")
-    for begins in ('mv "$tables.new"', "note exchange"):
+    for begins in ('lay "$beside.new"', "note exchange"):
         running.inside(
             HEAD,
             "sh",

@@ -22,9 +22,9 @@ STEPS = 15
 PROGRAMS = {
     "systemctl": f"""
 echo "$*" >>units
-runs() {{ test "$(cat tables/state)" = good && test ! -e broken && mkdir -p tables/{DATABASE}; }}
+runs() {{ test -d tables/mysql && test "$(cat tables/state)" = good && test ! -e broken && mkdir -p tables/{DATABASE}; }}
 case "$*" in
-"start mariadb.service") test ! -d tables || runs ;;
+"start mariadb.service") test ! -d tables/mysql || runs ;;
 is-active*mariadb*) test -d tables && runs ;;
 "start slurmdbd.service") bash program ready >/dev/null 2>&1 || exit 0; test -e tables/{DATABASE}/jobs || echo none >tables/{DATABASE}/jobs ;;
 esac""",
@@ -60,10 +60,15 @@ trap 'at "$BASH_COMMAND"' DEBUG
 """What bash reads first: it ends the program, as a power cut does, before a command that begins so, or before the nth that changes something."""
 
 
-class Host:
-    """A folder in the place of a controller."""
+MOUNTED = 'mount --bind tables tables && exec "$@"'
+"""In a file system of their own, the tables' folder can't be renamed."""
 
-    def __init__(self, folder: Path):
+
+class Host:
+    """A folder in the place of a controller; its tables may be a file system of their own."""
+
+    def __init__(self, folder: Path, *, is_mounted: bool = False):
+        self.is_mounted = is_mounted
         self.folder, self.tables, self.dumps = folder, folder / "tables", folder / "dumps"
         self.dump = self.dumps / f"{DATABASE}-20261123T120000Z.sql.gz"
         for name in ("bin", f"tables/{DATABASE}", "tables/mysql", "dumps", "seed/mysql"):
@@ -101,7 +106,7 @@ class Host:
         if self.run("ready", "tables").returncode == REFUSED:
             return True
         if not (self.tables / "mysql").exists():
-            shutil.copytree(self.folder / "seed", self.tables)
+            shutil.copytree(self.folder / "seed", self.tables, dirs_exist_ok=self.is_mounted)
         if self.systemctl("start", "mariadb.service") != 0 or self.run("ready").returncode == REFUSED:
             return True
         self.systemctl("start", "slurmdbd.service")
@@ -116,7 +121,8 @@ class Host:
 
     def run(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
         environment = {**self.environment, **more}
-        return subprocess.run(["bash", "program", *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        begin = ["unshare", "--map-root-user", "--mount", "sh", "-c", MOUNTED, "sh"] if self.is_mounted else []
+        return subprocess.run([*begin, "bash", "program", *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
 
     def said(self, name: str) -> list[str]:
         return (self.folder / name).read_text().splitlines()
@@ -128,17 +134,22 @@ class Host:
 
     def kept(self) -> list[str]:
         """Give the jobs that were there before, wherever they are now."""
-        files = [*self.folder.glob(f"tables*/{DATABASE}/jobs")]
+        files = [*self.folder.glob(f"tables*/{DATABASE}/jobs"), *self.tables.glob(f".clusterwright/*/{DATABASE}/jobs")]
         dumps = [gzip.decompress(one.read_bytes()).decode() for one in self.dumps.glob("before-restore-*")]
         return [text for text in (*(file.read_text() for file in files), *dumps) if "precious" in text]
 
     def aside(self) -> list[str]:
-        return [one.joinpath("state").read_text() for one in self.folder.glob("tables.damaged-*")]
+        folder = self.tables / ".clusterwright" if self.is_mounted else self.folder
+        return [one.joinpath("state").read_text() for one in folder.glob("tables.damaged-*")]
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return Host(tmp_path)
+def host(tmp_path: Path, request: pytest.FixtureRequest) -> Host:
+    return Host(tmp_path, is_mounted=getattr(request, "param", False))
+
+
+both = pytest.mark.parametrize("host", [False, True], ids=["folder", "file-system"], indirect=True)
+"""Tables in a folder, and on a file system of their own."""
 
 
 def is_restored(host: Host) -> bool:
@@ -153,6 +164,7 @@ def test_what_is_there_is_dumped_before(host: Host) -> None:
     assert host.aside() == []
 
 
+@both
 def test_tables_that_do_not_start_are_set_aside(host: Host) -> None:
     (host.tables / "state").write_text("damaged")
     done = host.restore()
@@ -211,6 +223,7 @@ def test_a_database_without_tables_is_not_dumped(host: Host) -> None:
     assert sorted(host.dumps.iterdir()) == before
 
 
+@both
 def test_tables_come_back_when_new_ones_do_not_start_either(host: Host) -> None:
     (host.tables / "state").write_text("damaged")
     (host.folder / "broken").touch()
@@ -221,6 +234,7 @@ def test_tables_come_back_when_new_ones_do_not_start_either(host: Host) -> None:
     assert host.aside() == []
 
 
+@both
 def test_a_database_that_ran_runs_again_when_new_tables_do_not_start(host: Host) -> None:
     (host.folder / "unreadable").touch()
     (host.folder / "seed/state").write_text("bad")
@@ -277,17 +291,34 @@ def killed_at(host: Host, *steps: int | str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("step", ["note aside", 'mv "$tables" "$aside"', 'mv "$tables.new"', "note exchange", 'sql "RENAME', "forget"])
+def test_a_restore_that_was_killed_while_it_emptied_a_file_system_goes_on(tmp_path: Path) -> None:
+    host = Host(tmp_path, is_mounted=True)
+    aside = host.tables / ".clusterwright/tables.damaged-20261123T120000Z"
+    aside.mkdir(parents=True)
+    (host.tables / "mysql").rename(aside / "mysql")
+    (host.tables / "state").rename(aside / "state")
+    (host.folder / "tables.restore").write_text(f"stage=aside\nfile=dumps/{host.dump.name}\naside={aside.relative_to(host.folder)}\n")
+    assert host.up(), "on a part of the tables, an empty database would begin"
+    done = host.restore()
+    assert done.returncode == 0, done.stderr
+    assert is_restored(host)
+    assert (aside / DATABASE / "jobs").read_text() == "precious\n"
+    assert {one.name for one in aside.parent.iterdir()} == {aside.name}
+
+
+@both
+@pytest.mark.parametrize("step", ["note aside", 'put_away "$aside"', 'lay "$beside.new"', "note exchange", 'sql "RENAME', "forget"])
 def test_a_restore_that_is_killed_twice_loses_nothing(host: Host, step: str) -> None:
     damaged(host)
-    assert killed_at(host, step, 'mv "$tables.new"' if step == 'mv "$tables" "$aside"' else step), "no command begins so"
+    assert killed_at(host, step, 'lay "$beside.new"' if step.startswith("put_away") else step), "no command begins so"
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("is_mounted", [False, True])
 @pytest.mark.parametrize("before", [damaged, unreadable, sound])
-def test_a_restore_that_is_killed_at_any_step_and_again_there_loses_nothing(tmp_path: Path, before: Callable[[Host], None]) -> None:
+def test_a_restore_that_is_killed_at_any_step_and_again_there_loses_nothing(tmp_path: Path, before: Callable[[Host], None], is_mounted: bool) -> None:
     for step in itertools.count(1):
-        host = Host(tmp_path / str(step))
+        host = Host(tmp_path / str(step), is_mounted=is_mounted)
         before(host)
         if not killed_at(host, step, step):
             break

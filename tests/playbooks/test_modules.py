@@ -2,6 +2,8 @@
 
 import importlib
 import pathlib
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -312,7 +314,7 @@ def test_a_first_state_is_copied_whole_and_an_empty_folder_gives_way(tmp_path: p
     (seed / "mysql").mkdir(parents=True)
     (seed / "mysql" / "user.frm").write_text("x")
     state.mkdir()
-    adopted_folder._lay(str(state), str(seed))
+    adopted_folder._lay(str(state), str(seed), "mysql")
     assert (state / "mysql" / "user.frm").read_text() == "x"
     assert not (tmp_path / "state.new").exists()
 
@@ -323,8 +325,40 @@ def test_what_lies_where_a_first_state_goes_is_set_aside_and_never_deleted(tmp_p
     (seed / "mysql").mkdir(parents=True)
     state.mkdir()
     (state / left).write_text("precious")
-    adopted_folder._lay(str(state), str(seed))
+    adopted_folder._lay(str(state), str(seed), "mysql")
     assert (tmp_path / "state.set-aside" / left).read_text() == "precious"
+
+
+LAY_MOUNTED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import adopted_folder
+adopted_folder._lay("state", "seed", "mysql")
+"""
+
+
+@pytest.mark.parametrize(("was_killed", "kept"), [(False, ["ibdata1"]), (True, [])])
+def test_a_first_state_is_laid_into_a_file_system_of_its_own(tmp_path: pathlib.Path, was_killed: bool, kept: list[str]) -> None:
+    """It can't be renamed. What an earlier run laid before it was killed is no state of before."""
+    seed, state = tmp_path / "seed", tmp_path / "state"
+    (seed / "mysql").mkdir(parents=True)
+    (seed / "ibdata1").write_text("new")
+    (state / "lost+found").mkdir(parents=True)
+    (state / "ibdata1").write_text("precious")
+    if was_killed:
+        (state / ".clusterwright").mkdir()
+        (state / ".clusterwright/state.laying").touch()
+    within = 'mount --bind state state && exec "$@"'
+    program = [sys.executable, "-c", LAY_MOUNTED, str(pathlib.Path(adopted_folder.__file__).parent)]
+    done = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", "sh", "-c", within, "sh", *program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (state / "ibdata1").read_text() == "new"
+    assert sorted(one.name for one in state.iterdir()) == [".clusterwright", "ibdata1", "lost+found", "mysql"]
+    aside = [*state.glob(".clusterwright/state.set-aside/*")]
+    assert [one.name for one in aside] == kept
+    assert [one.read_text() for one in aside] == ["precious"] * len(kept)
 
 
 SHARED_STATES = {"users": (0, 0, 0o1777), "administrators": (0, 61000, 0o3775), "root": (0, 0, 0o755)}
