@@ -67,7 +67,7 @@ MOUNTED = 'mount --bind tables tables && exec "$@"'
 class Host:
     """A folder in the place of a controller; its tables may be a file system of their own."""
 
-    def __init__(self, folder: Path, *, is_mounted: bool = False):
+    def __init__(self, folder: Path, *, is_mounted: bool = False, dumps_within: str = ""):
         self.is_mounted = is_mounted
         self.folder, self.tables, self.dumps = folder, folder / "tables", folder / "dumps"
         self.dump = self.dumps / f"{DATABASE}-20261123T120000Z.sql.gz"
@@ -83,7 +83,11 @@ class Host:
             (folder / name / "state").write_text("good")
         self.dump.write_bytes(gzip.compress(f"accounts\n{WHOLE}\n".encode()))
         text = templates.render(
-            "clusterwright-database.sh.j2", role="database_dumps", database_name=DATABASE, database_folder="tables", provided={"dumps": {"folder": "dumps"}}
+            "clusterwright-database.sh.j2",
+            role="database_dumps",
+            database_name=DATABASE,
+            database_folder="tables",
+            provided={"dumps": {"folder": "dumps", "within": dumps_within}},
         )
         for real, here in {
             "/run/clusterwright/database.lock": "lock",
@@ -211,6 +215,21 @@ def test_slurmdbd_begins_nothing_new_where_somebody_deleted_the_tables_of_a_clus
     if is_refused:
         assert host.restore().returncode == 0
         assert not host.up()
+
+
+@pytest.mark.parametrize(("within", "is_refused"), [("dumps", True), ("", False)])
+def test_slurmdbd_begins_nothing_new_while_the_file_system_of_the_dumps_is_not_mounted(tmp_path: Path, within: str, is_refused: bool) -> None:
+    host = Host(tmp_path, dumps_within=within)
+    (host.folder / "slurm.conf").write_text("StateSaveLocation=state\n")
+    (host.folder / "state").mkdir()
+    (host.folder / "state/clustername").write_text("starter|326")
+    host.dump.unlink()  # it is on the file system
+    assert not host.up(), "there are tables"
+    (host.tables / DATABASE / "jobs").unlink()
+    assert host.up() is is_refused
+    assert host.jobs() == ("" if is_refused else "none\n")
+    done = host.run("ready")
+    assert ("dumps, where dumps belong, is not mounted" in done.stderr, done.stdout) == (is_refused, "")
 
 
 def test_a_database_without_tables_is_not_dumped(host: Host) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from components.inspection.slurm import accounting
-from tests.playbooks import clusters
+from tests.playbooks import clusters, templates
 
 slurm_accounting = importlib.import_module("slurm_accounting")
 cluster_users = importlib.import_module("cluster_users")
@@ -349,7 +349,7 @@ def test_a_first_state_is_laid_into_a_file_system_of_its_own(tmp_path: pathlib.P
         (state / ".clusterwright").mkdir()
         (state / ".clusterwright/state.laying").touch()
     within = 'mount --bind state state && exec "$@"'
-    program = [sys.executable, "-c", LAY_MOUNTED, str(pathlib.Path(adopted_folder.__file__).parent)]
+    program = [sys.executable, "-c", LAY_MOUNTED, str(templates.PLAYBOOKS / "library")]
     done = subprocess.run(
         ["unshare", "--map-root-user", "--mount", "sh", "-c", within, "sh", *program], cwd=tmp_path, capture_output=True, text=True, check=False
     )
