@@ -61,6 +61,8 @@ class FileContent:
     """What reports write: the lines that differ, or the checksum."""
     is_written: bool = False
     """Whether a role wrote it, so that no package has it."""
+    sha256: str = ""
+    """Of the content, where another one is there now."""
 
     def __str__(self) -> str:
         return self.shown

@@ -13,7 +13,7 @@ from pathlib import Path
 from blueprints.finding import Level
 from components.inspection.layer import LAYERS, Layer
 
-from ..drift import checks, filters, ignore, reports
+from ..drift import checks, filters, ignore, repair, reports
 from ..drift.report import Report
 from ..drift.reports import terminal
 from ..engine import commands, locks
@@ -100,7 +100,8 @@ def run(given: argparse.Namespace) -> int:
         return EXIT_NOT_NOW
     match given.action:
         case "baseline":
-            print(checks.write_baseline(_wanted(given), reason=given.reason, days=given.days, say=_progress()))
+            selection = repair.Selection(only=tuple(given.only))
+            print(checks.write_baseline(_wanted(given), selection, reason=given.reason, days=given.days, say=_progress()))
             return 0
         case "fix":
             with locks.held(given.stack, "drift fix"):

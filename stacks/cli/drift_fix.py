@@ -35,7 +35,7 @@ def arguments(group: argparse._ArgumentGroup) -> None:
         type=_single,
         default=[],
         metavar="CODE[:WHERE]",
-        help="repair only these findings; both may be patterns ('CW721:train-0: /etc/*'); repeat it for several",
+        help="repair, or accept in a baseline, only these findings; both may be patterns ('CW721:train-0: /etc/*'); repeat it for several",
     )
     group.add_argument("--yes", action="store_true", help="repair without asking")
 

@@ -9,7 +9,7 @@ from components.inspection.layer import LAYERS, Layer
 
 from ..engine import locks, state
 from ..errors import BadIgnoreFile, NotDelivered, Problem
-from . import detect, filters, history, ignore, notifications, reports
+from . import detect, filters, history, ignore, notifications, repair, reports
 from .report import Report, Result
 
 
@@ -98,8 +98,8 @@ def notify(remembered: Remembered, *, command: str, webhook: str) -> Iterator[st
             yield f"no notification was sent: {error}"
 
 
-def write_baseline(wanted: Wanted, *, reason: str, days: int, say: Callable[[str], None]) -> str:
-    """Make the ignore file cover what differs now, and give one sentence about it.
+def write_baseline(wanted: Wanted, selection: repair.Selection, *, reason: str, days: int, say: Callable[[str], None]) -> str:
+    """Make the ignore file cover what differs now, and give one sentence about it. Selected findings are covered with the value of now: another one is drift again.
 
     Raises:
         Problem: a layer could not be checked.
@@ -113,5 +113,7 @@ def write_baseline(wanted: Wanted, *, reason: str, days: int, say: Callable[[str
     until = day + dt.timedelta(days=days)
     kept = [entry for entry in entries if not entry.has_ended(day)]
     findings, _ = ignore.apply(report.findings, kept, day)
-    wanted.ignore_file.write_text(ignore.baseline(findings, kept, reason=reason or f"there at the baseline of {day}", until=until), encoding="utf-8")
+    findings = tuple(filter(selection.covers, findings))
+    text = ignore.baseline(findings, kept, reason=reason or f"there at the baseline of {day}", until=until, is_of_value=bool(selection.only))
+    wanted.ignore_file.write_text(text, encoding="utf-8")
     return f"{wanted.ignore_file} covers {len(findings)} more finding{'' if len(findings) == 1 else 's'} until {until}"

@@ -139,10 +139,16 @@ def expired(entries: Iterable[Entry], day: dt.date) -> tuple[Finding, ...]:
     )
 
 
-def baseline(findings: Iterable[Finding], kept: Iterable[Entry] = (), *, reason: str, until: dt.date | None) -> str:
-    """Write an ignore file that covers these findings, after the entries that stay."""
+def baseline(findings: Iterable[Finding], kept: Iterable[Entry] = (), *, reason: str, until: dt.date | None, is_of_value: bool = False) -> str:
+    """Write an ignore file that covers these findings, after the entries that stay.
+
+    Args:
+        is_of_value: only while what is there now stays.
+    """
     entries = [_written(entry) for entry in kept]
-    entries += [_written(Entry(str(finding.code), _escaped(finding.place), reason, until)) for finding in findings]
+    for finding in findings:
+        actual = texts(finding).actual if is_of_value else None
+        entries.append(_written(Entry(str(finding.code), _escaped(finding.place), reason, until, _escaped(actual) if actual else EVERYTHING)))
     return HEAD + yaml.safe_dump({"ignore": entries}, sort_keys=False, allow_unicode=True, width=160)
 
 

@@ -72,6 +72,13 @@ def test_a_baseline_covers_exactly_what_it_was_made_from_and_keeps_what_was_ther
     assert len(ignore.apply([finding(subject.CloudResource("fs", "x", "ingress0.cidr"), code=Code.PROPERTY_CHANGED)], entries[2:], MOMENT.date())[0]) == 1
 
 
+def test_a_value_that_was_accepted_is_drift_again_when_it_changes() -> None:
+    accepted = finding("train-0: /etc/shadow", actual="sha256 3c4f [x]*")
+    entries = ignore.parse(ignore.baseline([accepted], reason="ours", until=None, is_of_value=True), "it")
+    later = finding("train-0: /etc/shadow", actual="sha256 3c4f [x]and another")
+    assert ignore.apply([accepted, later], entries, MOMENT.date())[0] == (later,)
+
+
 def test_a_fingerprint_is_of_the_place_and_not_of_the_value() -> None:
     assert fingerprint(finding(actual="x")) == fingerprint(finding(actual="y", what="other words"))
     assert len({fingerprint(finding()), fingerprint(finding("train-1: /etc/motd")), fingerprint(finding(code=Code.FILE_GONE))}) == 3

@@ -1,9 +1,12 @@
 """Files come back with content, owner and mode, and what was there before is kept: the scripts run here as they run on a host."""
 
+import argparse
 import dataclasses
 import os
 import pathlib
 import pwd
+import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -14,6 +17,8 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile
 from blueprints.finding.values import FileContent, FileState, LinkTarget, Value
 from components.inspection.codes import Code
+from components.inspection.hosts import files as inspected_files
+from stacks.cli import drift
 from stacks.drift import fix, repair
 from stacks.drift.fix import exposure, files
 from tests.drift.examples import finding
@@ -75,6 +80,50 @@ def test_a_file_that_is_gone_without_its_text_comes_with_its_package() -> None:
     assert steps(differs(Code.FILE_CHANGED, "/etc/ssh/moduli", content(None))) == (), "dpkg leaves a file that is there"
     secret = dataclasses.replace(content(None), is_written=True)
     assert steps(differs(Code.FILE_GONE, "/etc/keepalived/keepalived.conf", secret)) == (), "no package has what a role wrote"
+
+
+PROGRAM = """
+import sys
+_, word, path, digest = sys.argv
+if digest == "unknown":
+    sys.exit("no earlier state")
+open(path, "w").write(f"{word} {digest}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("is_server", "digest", "after"),
+    [(True, "0123", "restore 0123"), (True, "unknown", "by the other program"), (False, "0123", "by the other program")],
+)
+def test_a_table_of_passwords_comes_back_from_the_record_of_its_server(root: pathlib.Path, is_server: bool, digest: str, after: str) -> None:
+    """Only what adopting kept has its content; elsewhere it loses the rows that have no user."""
+    changed = dataclasses.replace(content(None), sha256=digest)
+    [step] = steps(differs(Code.FILE_CHANGED, "/etc/shadow", changed))
+    assert isinstance(step.action, fix.Command)
+    table, program, synchronize = root / "shadow", root / "release.py", root / "synchronize"
+    table.write_text("changed by hand")
+    if is_server:
+        program.write_text(PROGRAM)
+    synchronize.write_text(f"#!/bin/sh\nprintf 'by the other program' >{table}\n")
+    synchronize.chmod(0o755)
+    here = {"/etc/shadow": table, ASIDE: root / "aside", files.ADOPTION_PROGRAM: program, "pwconv": synchronize}
+    done = subprocess.run([str(here.get(word, word)) for word in step.action.argv], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert table.read_text() == after
+    assert pathlib.Path(f"{root / 'aside'}{table}").exists() is is_server
+
+
+def test_the_remedy_of_a_changed_password_accepts_that_finding_when_it_is_typed() -> None:
+    place = {"kind": "file", "mode": "0640", "owner": "root", "group": "shadow"}
+    differing = [{"path": "/etc/shadow", "recorded": {**place, "sha256": "0" * 64}, "actual": {**place, "sha256": "1" * 64}, "written": False}]
+    [found] = inspected_files.findings("gpu-001", differing)
+    [command] = re.findall("`(clusterwright drift baseline [^`]*)`", found.remedy)
+    parser = argparse.ArgumentParser()
+    drift.arguments(parser)
+    given = parser.parse_args(shlex.split(command)[2:])
+    assert (given.action, given.reason) == ("baseline", "TEXT")
+    assert repair.Selection(only=tuple(given.only)).covers(found)
+    assert not repair.Selection(only=tuple(given.only)).covers(differs(Code.FILE_CHANGED, "/etc/shadow", content(None)))
 
 
 @pytest.mark.parametrize(("name", "is_of_roles"), [("slurm.conf", True), ("plugstack.conf", False)])

@@ -24,9 +24,12 @@ VERBS = {
     (UnitState.MASKED, UnitState.PLAIN): "mask",
 }
 """State of a unit before and now → the verb of `systemctl` that restores the first."""
+PASSWORD_TABLES = ("/etc/shadow", "/etc/gshadow")
+"""Files of which a host's record has no text, and a person may have changed a line on purpose."""
 LINES_SHOWN = 3
 RESTORED_BY_UP = "`clusterwright up` restores it"
 RESTORED_FROM_RECORD = "`clusterwright up` restores it, or `clusterwright rebuild {host}` where the record has no text; to keep the change, put it into a role"
+TABLE_RESTORED = "`clusterwright up` restores it where the host knows its earlier content, else `clusterwright rebuild {host}` creates the host again; to accept it as it is, run {accept}"
 MOVED_ASIDE = "`clusterwright drift fix` moves it aside; to keep it, put it into a role"
 
 
@@ -57,11 +60,15 @@ def _finding(host: str, path: str, recorded: Mapping[str, Any] | None, actual: M
     code, what = _difference(recorded, actual)
     rule = places.rule(path)
     before, now = _sides(recorded, actual, is_written=is_written)
+    remedy = MOVED_ASIDE if recorded is None else RESTORED_BY_UP if is_written else RESTORED_FROM_RECORD.format(host=host)
+    if path in PASSWORD_TABLES and code == Code.FILE_CHANGED:
+        only = shlex.quote(f"{code}:{HostFile(host, path)}")
+        remedy = TABLE_RESTORED.format(host=host, accept=f"`clusterwright drift baseline --only {only} --reason TEXT`")
     return drift(
         code,
         HostFile(host, path),
         what + (f"; {rule.why}" if rule else ""),
-        remedy=MOVED_ASIDE if recorded is None else RESTORED_BY_UP if is_written else RESTORED_FROM_RECORD.format(host=host),
+        remedy=remedy,
         desired=before,
         recorded=before,
         actual=now,
@@ -124,7 +131,7 @@ def _sides(recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None,
         before, now = f"sha256 {recorded['sha256'][:12]}", f"sha256 {actual['sha256'][:12]}"
         if "text" in recorded and "text" in actual:
             before, now = changed_lines(recorded["text"], actual["text"])
-        return FileContent(_state(recorded), recorded.get("text"), before, is_written), now
+        return FileContent(_state(recorded), recorded.get("text"), before, is_written, recorded["sha256"]), now
     if recorded and recorded["kind"] == "file" and (actual is None or actual["kind"] != "file"):
         state = _state(recorded)
         return FileContent(state, recorded.get("text"), str(state), is_written), _described(actual)

@@ -121,6 +121,28 @@ def write_mark_again(system: System, order: Mapping[str, Any]) -> dict[str, Any]
     return {}
 
 
+def restore_place(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a file the content that the record of this host has of it, where that is the wanted one.
+
+    Drift checks record the checksum alone of what not everybody may read, such as the table of passwords; this record has the content, for a release.
+
+    Args:
+        order: `token`; `path`; `sha256` of the wanted content.
+    Raises:
+        Refused: the host is not the stack's, or its record has another content; nothing was changed.
+    """
+    records = adoption.Record(system)
+    kept = records.read()
+    require_owner(adoption.mark(system) or (kept or {}).get("mark"), order)
+    path = str(order["path"])
+    known = [part["places"].get(path, places.ABSENT) for part in ((kept or {}).get("left"), (kept or {}).get("before")) if part]
+    entry = next((one for one in known if one.get("sha256") == order["sha256"]), None)
+    why = places.restore(system, path, entry, records.contents) if entry else "no earlier state of the file has the content that it should have"
+    if why:
+        raise Refused(f"{path} can't be restored here", why=why, remedy="correct it on the host")
+    return {}
+
+
 def require_owner(mark: Mapping[str, Any] | None, order: Mapping[str, Any]) -> None:
     """Refuse a host that another stack or checkout adopted.
 

@@ -15,16 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LOCK = "/run/clusterwright-adoption.lock"
-AROUND_CHANGES = ("open", "record")
-"""Orders whose caller wants no answer but whether they were carried out."""
-WORK = {"adopt": adopt.adopt, "open": adopt.open_for_changes, "record": adopt.record, "mark": adopt.write_mark_again, "release": release.release}
+WITHOUT_ANSWER = ("open", "record", "restore")
+"""Orders whose caller wants to know only whether they were carried out."""
+WORK = {
+    "adopt": adopt.adopt,
+    "open": adopt.open_for_changes,
+    "record": adopt.record,
+    "mark": adopt.write_mark_again,
+    "restore": adopt.restore_place,
+    "release": release.release,
+}
 
 
 def main(order: Mapping[str, Any], *, mark: str) -> None:
     """Carry out an order and print the answer as JSON on one line.
 
     Args:
-        order: `do` (`adopt`, `open`, `record`, `mark`, `release` or `look`) with what that needs, and `root`, the folder of the host's file system (default: `/`).
+        order: `do` (`adopt`, `open`, `record`, `mark`, `restore`, `release` or `look`) with what that needs, and `root`, the folder of the host's file system (default: `/`).
         mark: begins the line.
     """
     print(mark + json.dumps(answer(order)), flush=True)
@@ -38,7 +45,7 @@ def answer(order: Mapping[str, Any]) -> dict[str, Any]:
             return {"ok": True, **look.look(system)}
         with _only_one(system):
             done = WORK[str(order["do"])](system, order)
-            return {"ok": True, **({} if order["do"] in AROUND_CHANGES else look.look(system)), **done}
+            return {"ok": True, **({} if order["do"] in WITHOUT_ANSWER else look.look(system)), **done}
     except Refused as refused:
         return {"ok": False, "refused": {"what": refused.what, "why": refused.why, "remedy": refused.remedy}}
     except (CommandFailed, OSError) as error:
@@ -49,13 +56,13 @@ def answer(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def by_hand() -> None:
-    """Work on the host this runs on, whoever has it: `release` for its administrator, `open` and `record` around each finishing, `mark` to repair it."""
+    """Work on the host this runs on, whoever has it: `release` for its administrator, `open` and `record` around each finishing, `mark` and `restore PATH SHA256` to repair it."""
     from . import adoption
 
     word = sys.argv[1] if len(sys.argv) > 1 else "release"
     record = adoption.Record(System()).read()
     token = (record or {}).get("mark", {}).get("token") or (adoption.mark(System()) or {}).get("token", "")
-    found = answer({"do": word, "token": token})
+    found = answer({"do": word, "token": token, **dict(zip(("path", "sha256"), sys.argv[2:], strict=False))})
     if not found["ok"]:
         sys.exit("error: {what}\n  why: {why}\n  do:  {remedy}".format(**found["refused"]))
     if word != "release":

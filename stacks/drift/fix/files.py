@@ -55,6 +55,10 @@ again || { apt-get update --quiet --option=Acquire::Retries=0 --error-on=any && 
 """path. Without lists of packages, apt-get says that it can't download the package, and succeeds."""
 SYNCHRONIZE = {"/etc/shadow": "pwconv", "/etc/gshadow": "grpconv"}
 """Programs that remove from a table of passwords what the public table beside it doesn't have (pwconv(8))."""
+ADOPTION_PROGRAM = "/var/lib/clusterwright/adoption/release.py"
+"""What adopting leaves on a server (`components/metal/guest/main.py`)."""
+RESTORE_TABLE = _KEEP + 'if [ -e "$4" ]; then\n    keep "$1" "$2" copy\n    ! python3 -IS "$4" restore "$1" "$3" || exit 0\nfi\nexec "$5"\n'
+"""path, folder for what is there, checksum, program of adopting, program that synchronizes. Other hosts, and servers that don't know the content, can only be rid of rows without a user."""
 
 RELOADS = (
     ("/etc/systemd/system/*", ("systemctl", "daemon-reload")),
@@ -103,7 +107,10 @@ def _command(finding: Finding, path: str, values: Values, cluster: Cluster) -> C
             program = SYNCHRONIZE.get(path)
             if finding.code == Code.FILE_GONE and not program and not content.is_written:
                 return _reinstall(path)
-            return Command((program,)) if program and finding.code == Code.FILE_CHANGED else None
+            if not program or finding.code != Code.FILE_CHANGED:
+                return None
+            shown = f"restore {path} from what the server was adopted with, or run {program}"
+            return Command(script(RESTORE_TABLE, path, cluster.aside, content.sha256, ADOPTION_PROGRAM, program), shown=shown)
         case ((Code.FILE_CHANGED | Code.FILE_GONE | Code.FILE_KIND), FileContent(state=state, text=str(text))) if _is_plain(state) and names.is_text(text):
             return Command(script(WRITE, path, cluster.aside, _owner(state), state.mode), text, shown=f"write {path} as recorded")
         case ((Code.FILE_GONE | Code.FILE_KIND), LinkTarget(target)) if names.is_text(target) and "\0" not in target:

@@ -37,8 +37,7 @@ FINISHED = (Code.PENDING, Code.INTERFACE_CHANGED)
 RENEW = ("systemctl", "start", "clusterwright-kube-certificates.service")
 """Renews certificates that expire soon or have expired, and no others (role `kube_certificates`)."""
 API_SERVER = "API server"
-WRITE_MARK = ("python3", "-IS", "/var/lib/clusterwright/adoption/release.py", "mark")
-"""The program that adopting leaves on a server (`components/metal/guest/main.py`)."""
+WRITE_MARK = ("python3", "-IS", files.ADOPTION_PROGRAM, "mark")
 RECORDED_VERSION = (Code.PACKAGE_GONE, Code.PACKAGE_VERSION)
 """What a roll repairs: it installs the recorded versions of kernel, drivers and libraries. It removes nothing, and installs nothing again."""
 ROLLED = "run `clusterwright up` and agree to its roll, which installs the package on hosts that it has emptied"

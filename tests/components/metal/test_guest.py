@@ -192,6 +192,22 @@ def test_a_mark_that_somebody_removed_is_written_again_and_anothers_is_left(host
     assert path.read_text() == theirs
 
 
+def test_a_changed_table_of_passwords_is_restored_from_what_finishing_left(host: Path) -> None:
+    """A drift check knows the checksum alone of what not everybody may read."""
+    shadow = host / "etc/shadow"
+    shadow.write_text("root:*:19000:0:99999:7:::\n")
+    shadow.chmod(0o640)
+    adopted(host)
+    left = shadow.read_bytes()
+    wanted = {"token": "aaaa", "path": "/etc/shadow", "sha256": hashlib.sha256(left).hexdigest()}
+    shadow.write_text("root:$6$known-to-somebody:19000:0:99999:7:::\n")
+    assert sent(host, "restore", **{**wanted, "token": "bbbb"})["refused"]["what"] == "this host is owned by stack lab of /srv/ours"
+    assert sent(host, "restore", **{**wanted, "sha256": "0" * 64})["refused"]["what"] == "/etc/shadow can't be restored here"
+    assert shadow.read_bytes() != left
+    assert sent(host, "restore", **wanted)["ok"]
+    assert (shadow.read_bytes(), shadow.stat().st_mode & 0o7777) == (left, 0o640)
+
+
 MACHINE_ID = "0123456789abcdef0123456789abcdef"
 EVIDENCE: dict[str, Any] = {"adopted": [MACHINE_ID], "munge_key": base64.b64encode(b"the key").decode(), "admin_key": KEY, "role": "compute"}
 SLURMD = "Package: slurmd\nStatus: install ok installed\nVersion: 1\n\nPackage: curl\nStatus: install ok installed\nVersion: 1\n"
