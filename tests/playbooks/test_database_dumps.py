@@ -30,6 +30,7 @@ is-active*mariadb*) test -d tables && runs ;;
 esac""",
     "mariadb": f"""
 case "$*" in
+*"SELECT id FROM"*) cat number 2>/dev/null ;;
 *"SHOW TABLES"*) test -e empty || ls tables/{DATABASE} ;;
 *information_schema*) echo moves ;;
 *--execute*) echo "$*" >>asked
@@ -342,6 +343,24 @@ def test_a_restore_that_is_killed_at_any_step_and_again_there_loses_nothing(tmp_
         if not killed_at(host, step, step):
             break
     assert step > STEPS
+
+
+@pytest.mark.parametrize(
+    ("saved", "restored", "after"),
+    [("starter|17", "326", "starter|326"), ("starter|326", "326", "starter|326"), ("starter", "326", "starter"), ("starter|17", "", "starter|17")],
+)
+def test_slurmctld_gets_the_number_that_its_cluster_has_in_the_restored_database(host: Host, saved: str, restored: str, after: str) -> None:
+    """A controller that was reinstalled has a number of its own new database, and slurmctld would end."""
+    (host.folder / "slurm.conf").write_text("ClusterName=starter\nStateSaveLocation=state\n")
+    (host.folder / "state").mkdir()
+    state = host.folder / "state/clustername"
+    state.write_text(saved)
+    if restored:
+        (host.folder / "number").write_text(restored)
+    done = host.restore()
+    assert done.returncode == 0, done.stderr
+    assert state.read_text() == after
+    assert ("start slurmctld.service" in host.said("units")) is (saved != after)
 
 
 def test_a_host_that_never_had_tables_may_begin_some(host: Host) -> None:
