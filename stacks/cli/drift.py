@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from blueprints import message_text
 from blueprints.finding import Level
 from components.inspection.layer import LAYERS, Layer
 
@@ -92,6 +93,13 @@ def _report_file(word: str) -> Path:
 def run(given: argparse.Namespace) -> int:
     if given.ignore is not None and given.action != "baseline" and not given.ignore.exists():
         raise _no_ignore_file(given)
+    if given.action == "check" and (words := [word for word, value in (("--only", given.only), ("--kind", given.kinds), ("--yes", given.yes)) if value]):
+        raise Problem(
+            f"a check has no {message_text.listed(words)}",
+            why="it changes nothing, and compares whole layers (`--layer`); nothing was checked",
+            remedy=f"to repair: `clusterwright drift fix --stack {shlex.quote(given.stack)}` with these words; to accept: `clusterwright drift baseline` with `--only`",
+            status=EXIT_USAGE,
+        )
     if given.action == "schedule":
         return drift_schedule.run(given)
     commands.require()

@@ -59,6 +59,15 @@ def test_an_ignore_file_that_is_named_and_not_there_is_refused(backend: Path, ca
     assert (action, options) == ("baseline", ["--stack", "nosuch", "--ignore", str(missing)])
 
 
+@pytest.mark.parametrize("words", [("--only", "CW721"), ("--kind", "files"), ("check", "--yes")])
+def test_a_check_refuses_what_only_repairs_read(backend: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    assert run(backend, *words) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"a check has no {words[-1] if words[-1].startswith('--') else words[0]}" in said.err
+    assert "clusterwright drift fix --stack nosuch" in said.err
+
+
 def test_a_report_that_can_not_be_written_hides_no_other_and_is_no_pass(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (backend / "file").write_text("no folder")
     assert run(backend, "--out", str(backend / "file" / "report.json"), "--out", str(backend / "report.md"), "--layer", "cloud") == 1
