@@ -214,6 +214,7 @@ ADOPTED = (
     Plant("a stranger's key of root", "gpu-001", f"echo '{KEY}' >> /root/.ssh/authorized_keys", ("hosts CW740 gpu-001: root's key AAAAAAAAAAAA",)),
     Plant("a hold removed", "gpu-001", "echo slurmd install | dpkg --set-selections", ("hosts CW729 gpu-001: package slurmd",)),
     Plant("a local user added", "gpu-002", "echo 'eve:x:0:0::/root:/bin/sh' >> /etc/passwd", ("hosts CW721 gpu-002: /etc/passwd",)),
+    Plant("another password of root", "gpu-001", "usermod --password known root", ("hosts CW721 gpu-001: /etc/shadow",)),
     Plant("a name added", "gpu-002", "echo '192.0.2.9 mirror' >> /etc/hosts", ("hosts CW721 gpu-002: /etc/hosts",)),
     Plant("a route of a rail removed", "gpu-002", "ip route del 10.40.0.0/16 dev eth1", ("hosts CW955 gpu-002: route to 10.40.0.0/16 of rail1",)),
     Plant("a rule of a rail removed", "gpu-002", "ip rule del from $(ip -4 -o address show dev eth1 | awk '{ sub(\"/.*\", \"\", $4); print $4 }')", ("hosts CW955 gpu-002: routing rule of rail1",)),
