@@ -189,6 +189,7 @@ class Code(FindingCode):
     # Machines, GPUs, capacity, placement and fabric.
     NODE_RANGE = "CW500", ERROR, "a range of nodes with a minimum above its maximum", "write the smaller number first"
     REPLACE_OWNED = "CW501", WARNING, "replacement of failed nodes on a target that can't create new ones", "remove it: a person replaces owned machines"
+    HOSTS_UNREPORTED = "CW503", ERROR, "reports of broken hosts that the cloud doesn't take", "write `repair`, or reserve machines of which the cloud takes reports"
     MACHINE_SMALLER = "CW502", WARNING, "nodes with fewer processors or less memory than a pool requests", "choose a larger machine, or request less"
     CAPACITY_ID_MISSING = "CW510", WARNING, "a reservation or block without its identifier", "add `capacity.id`; `clusterwright lookup reservations` or `lookup blocks` lists them"
     CAPACITY_ID_UNUSED = "CW511", ERROR, "an identifier for a kind of capacity without one", "remove `capacity.id`, or write `kind: reserved` or `kind: block`"

@@ -6,7 +6,7 @@ from typing import Any
 
 from blueprints.spec import ClusterSpec, NodeSet
 
-from .elastic.table import VERSION
+from .elastic.table import STAY, VERSION
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,4 +54,5 @@ def _row(row: Row) -> dict[str, Any]:
         "capacity": {"kind": node_set.capacity.kind.value, "id": node_set.capacity.id},
         "launch_template_version": row.template,
         "boot_timeout_s": row.boot_timeout_s,
+        **({"on_failure": node_set.on_failure} if node_set.on_failure in STAY else {}),
     }

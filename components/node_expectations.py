@@ -7,15 +7,15 @@ from blueprints import catalog
 from blueprints.spec import Gpus, NodeSet
 
 PLACE = "/etc/clusterwright/expected.json"
-OWN_ANSWERS = ("reboot", "repair")
-"""What a node does itself when it fails a check (playbooks/roles/guard)."""
+OWN_ANSWERS = {"reboot": "reboot", "repair": "repair", "report": "repair"}
+"""`on_failure` of a pool → what a node of it does itself when it fails a check (playbooks/roles/guard)."""
 
 
-def expected(node_set: NodeSet, *, mounts: Sequence[str], reboots: bool = False) -> str:
+def expected(node_set: NodeSet, *, mounts: Sequence[str], is_replaced: bool | None = None) -> str:
     """Write the file as JSON: how to look (`check`), GPUs and how MIG divides them, devices of the fabric, and the folders that have a file system of their own.
 
     Args:
-        reboots: a host that stands: where the pool says `on_failure: reboot` or `repair`, it does that for what it lacks. Elastic ones are replaced.
+        is_replaced: the elastic program replaces the node where what it does itself doesn't help; a host that stands stays drained then. None: it is no node of Slurm, and does nothing itself.
     """
     machine = node_set.hosts.machine
     record = {
@@ -24,8 +24,9 @@ def expected(node_set: NodeSet, *, mounts: Sequence[str], reboots: bool = False)
         **{fabric.name: sum(nic.kind in fabric.device_interfaces for nic in machine.nics) for fabric in catalog.fabrics().values() if fabric.device_interfaces},
         "mounts": [*mounts],
         **({"brake": node_set.health_brake} if node_set.health_brake else {}),
-        **({"on_failure": node_set.on_failure} if reboots and node_set.on_failure in OWN_ANSWERS else {}),
     }
+    if is_replaced is not None and (answer := OWN_ANSWERS.get(node_set.on_failure)):
+        record |= {"on_failure": answer, **({"else": "replace"} if is_replaced else {})}
     return json.dumps(record, indent=1) + "\n"
 
 

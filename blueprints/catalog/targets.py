@@ -1,6 +1,7 @@
 """Targets: where a blueprint can land, what each place offers and what it calls it."""
 
 import dataclasses
+import fnmatch
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,6 +64,18 @@ class Tunnel:
     """What whoever connects must be allowed."""
     role: str
     """The role that has this permission."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HostReports:
+    """Of which instances the cloud takes reports that their host is broken."""
+
+    machines: tuple[str, ...]
+    """Patterns."""
+    capacity: tuple[CapacityKind, ...]
+
+    def takes(self, machine: str, capacity: CapacityKind) -> bool:
+        return capacity in self.capacity and any(fnmatch.fnmatchcase(machine, pattern) for pattern in self.machines)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -150,6 +163,8 @@ class Target:
     """The class of storage on which two controllers of Slurm keep what they share, each file system in its smallest size; empty: nothing is sold for it."""
     tunnel: Tunnel | None
     """What carries SSH to hosts without a public address; None: the cloud has nothing."""
+    host_reports: HostReports | None
+    """None: the cloud repairs no host that somebody reports."""
     enable_apis: str
     """The command that enables APIs, with `{apis}` and `{account}`."""
     read_access: str
@@ -246,11 +261,16 @@ def target(name: str) -> Target:
         "apis": {user: tuple(names) for user, names in entry.get("apis", {}).items()},
         "pair_storage": entry.get("pair_storage", ""),
         "tunnel": Tunnel(**entry["tunnel"]) if "tunnel" in entry else None,
+        "host_reports": _host_reports(**entry["host_reports"]) if "host_reports" in entry else None,
         "enable_apis": entry.get("enable_apis", ""),
         "read_access": entry.get("read_access", ""),
     }
     lists = {field: tuple(entry[field]) for field in ("regions", "architectures")}
     return Target(name=name, **{**entry, **lists, **read})
+
+
+def _host_reports(*, machines: Sequence[str], capacity: Sequence[str]) -> HostReports:
+    return HostReports(tuple(machines), tuple(map(CapacityKind, capacity)))
 
 
 def _networks(*, one_network_for: Sequence[str] = (), **known: Any) -> Networks:

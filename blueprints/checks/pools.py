@@ -1,8 +1,8 @@
 """Pools: number of nodes, size of nodes, and handling of failed nodes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from .. import finding, language, spec
+from .. import finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 from ..language import values
@@ -10,7 +10,7 @@ from . import lookup
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find ranges with a minimum above the maximum, nodes that can't be replaced, and machines smaller than requested."""
+    """Find ranges with a minimum above the maximum, nodes that can't be replaced, hosts that can't be reported, and machines smaller than requested."""
     for name, pool in blueprint.pools.items():
         if pool.range.min > pool.range.max:
             what = f"the pool {name} has at least {pool.range.min} nodes and at most {pool.range.max}"
@@ -24,8 +24,22 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             remedy = f"write `drain` or `reboot` under `targets.{target.name}`"
             yield finding.Finding(finding.Level.WARNING, Code.REPLACE_OWNED, where, what, why, remedy)
     for name, pool, node_sets in lookup.pools_of(cluster, blueprint):
+        yield from _reports(name, pool, node_sets, cluster, source)
         for node_set in node_sets:
             yield from _size(name, pool, node_set, cluster, source)
+
+
+def _reports(name: str, pool: language.Pool, node_sets: Sequence[spec.NodeSet], cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Find pools whose broken hosts are to be reported to a cloud that takes no reports of any of them."""
+    target = lookup.target_of(cluster)
+    taken = target.host_reports if target else None
+    if pool.health.on_failure != "report" or taken is None or any(taken.takes(one.hosts.machine.name, one.capacity.kind) for one in node_sets):
+        return
+    have = message_text.listed(sorted({f"{one.hosts.machine.name} ({one.capacity.kind.value})" for one in node_sets}))
+    what = f"{target.title if target else ''} takes no report of a broken host of the pool {name}: {have}"
+    why = f"it takes those of {message_text.listed(taken.machines)}, bought as {message_text.listed(one.value for one in taken.capacity)}"
+    where = source.where("pools", name, "health", "on_failure")
+    yield finding.Finding(finding.Level.ERROR, Code.HOSTS_UNREPORTED, where, what, why, "write `repair`, which replaces such a node without a report")
 
 
 def _size(name: str, pool: language.Pool, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:

@@ -89,9 +89,9 @@ class Health(Section):
         default="25%",
         description="How many nodes of the partition may be drained by their checks at once: a number, or a share rounded down, one at least. What all nodes lack is no fault of each.",
     )
-    on_failure: Literal["drain", "reboot", "repair", "replace"] = Field(
-        default="drain",
-        description="What happens to a node that fails a check, never while a job runs on it. `repair`: the node resets a GPU or restarts the fabric manager where that ends it, else it reboots.",
+    on_failure: Literal["drain", "reboot", "repair", "replace", "report"] | None = Field(
+        default=None,
+        description="What happens to a node that fails a check, never while a job runs on it. Left out: servers drain, and nodes of clouds and elastic pools are replaced. `drain`: it stays out of service. `repair`: it resets a GPU or restarts the fabric manager where that ends it, else it reboots. `report`: as `repair`, and a host with a broken part is reported to the cloud.",
     )
 
 

@@ -44,21 +44,21 @@ def _pool(context: Context, name: str, pool: language.Pool, *, is_default: bool)
 
 def _whole_pool(context: Context, name: str, pool: language.Pool, *, is_default: bool, bought: spec.Capacity) -> spec.NodeSet:
     """Build the part of a node set that all machines of a pool share, with a placeholder machine."""
+    # Owned machines always run, and the rehearsal of Kubernetes has no elastic nodes.
+    is_rehearsed = not pool.hosts and context.is_rehearsal and context.blueprint.scheduler_of(pool) == counts.SLURM
+    minimum = pool.range.min if pool.is_elastic and (context.is_cloud or is_rehearsed) else None
     return spec.NodeSet(
         pool=name,
         partition=_partition(name, pool, is_default=is_default) if context.blueprint.scheduler_of(pool) == counts.SLURM else None,
         hosts=spec.HostGroup(name, COMPUTE, name, pool.range.max, "", _site_host(context, pool), site.members(context, "pools", name, "hosts")),
         features=(),
-        # Owned machines always run, and the rehearsal of Kubernetes has no elastic nodes.
-        minimum=pool.range.min
-        if pool.is_elastic and (context.is_cloud or (not pool.hosts and context.is_rehearsal and context.blueprint.scheduler_of(pool) == counts.SLURM))
-        else None,
+        minimum=minimum,
         reachable_min=pool.range.min if pool.is_elastic and pool.hosts and not context.is_cloud else None,
         capacity=bought,
         placement=capacity.placement(context, name, pool, capacity=bought),
         scratch_mount=pool.scratch.mount if pool.scratch else None,
         health_check=pool.health.check,
-        on_failure=pool.health.on_failure,
+        on_failure=_on_failure(pool, is_replaced=context.is_cloud or minimum is not None),
         health_brake="" if pool.health.brake == limits.HEALTH_BRAKE else pool.health.brake,
         rolling=pool.rolling or "",
         labels=tuple(pool.labels.items()),
@@ -66,6 +66,12 @@ def _whole_pool(context: Context, name: str, pool: language.Pool, *, is_default:
         image=pool.image,
         chosen="the site's own hosts",
     )
+
+
+def _on_failure(pool: language.Pool, *, is_replaced: bool) -> str:
+    """Give what a node of the pool does when it fails a check; one that is replaced where nobody says anything stays where somebody says `drain`."""
+    said = pool.health.on_failure or "drain"
+    return "keep" if pool.health.on_failure == "drain" and is_replaced else said
 
 
 def _candidates(context: Context, name: str, pool: language.Pool, bought: spec.Capacity, base: spec.NodeSet) -> tuple[spec.NodeSet, ...]:

@@ -125,7 +125,8 @@ class NodeSet:
     health_check: Annotated[str, cost.in_place("nodes that start from now on")] = "basic"
     rolling: Annotated[str, cost.none("how many nodes the next upgrade of Kubernetes, kernel or drivers takes out of service at once")] = ""
     """A number of nodes, or a share of them (`10%`); empty: the default."""
-    on_failure: Annotated[str, cost.in_place("nodes that fail from now on")] = "drain"
+    on_failure: Annotated[str, cost.in_place("nodes that start from now on")] = "drain"
+    """As the blueprint says; `drain` also where it says nothing, and `keep` where it says `drain` of nodes that are otherwise replaced."""
     health_brake: Annotated[str, cost.in_place("nodes that fail from now on")] = ""
     """How many nodes of the partition may be drained by their checks at once (`3`, `10%`); empty: the default."""
     labels: Annotated[tuple[tuple[str, str], ...], cost.SCHEDULER_SETTING] = ()

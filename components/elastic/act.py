@@ -13,7 +13,7 @@ from . import decide
 from .decide import steps as kinds
 from .decide.answers import Answer, Refusal
 from .memory import Launch, Memory, Store
-from .model import OURS, Cloud, Fault, Slurm
+from .model import OURS, Cloud, Fault, Slurm, fault_of
 from .table import Table
 
 AT_A_TIME = 8
@@ -65,12 +65,14 @@ class Fleet(Protocol):
             Unreachable: some still wait.
         """
 
-    def report(self, instance: str, fault: Fault, why: str) -> None:
-        """Report the host of an instance as faulty, so that the cloud takes it out of service.
+    def report(self, instance: str, fault: Fault, why: str, *, waits: bool = True) -> None:
+        """Report the host of an instance as faulty, so that the cloud takes it out of service. The same report made again is one report.
 
         Args:
             why: for the cloud's engineers.
+            waits: for the end of the cloud's work, which takes minutes.
         Raises:
+            Underway: the cloud still works on it.
             Unreachable: the cloud refuses, or takes no such reports.
         """
 
@@ -80,6 +82,10 @@ class Fleet(Protocol):
 
 class Unreachable(Exception):
     """The fleet's service did not answer or refused; the text says why."""
+
+
+class Underway(Unreachable):
+    """The fleet's service has begun with it, and has not ended."""
 
 
 class Unended(Unreachable):
@@ -217,6 +223,8 @@ class Actor:
             case kinds.Keep(instance, node):
                 for line in self._fleet.console(instance).splitlines()[-20:]:
                     log.warning("console of %s: %s", node, line)
+            case kinds.Report(instance, _, why):
+                return self._report(instance, why)
             case kinds.Reserve(name, nodes, start, _, is_there):
                 self._slurm.reserve(name, nodes, start, is_there=is_there)
             case kinds.Unreserve(name):
@@ -224,6 +232,20 @@ class Actor:
             case kinds.Ask():
                 raise TypeError("launches go their own way")
         return []
+
+    def _report(self, instance: str, why: str) -> Sequence[str]:
+        """Tell the cloud of a broken host. Also a refusal ends it: the node is replaced then."""
+        complaints: list[str] = []
+        try:
+            self._fleet.report(instance, fault_of(why), why, waits=False)
+        except Underway:
+            return complaints
+        except Unreachable as error:
+            complaints.append(str(error))
+        memory = self._store.read()
+        over = {one: dataclasses.replace(report, is_over=True) for one, report in memory.reports.items() if one == instance}
+        self._remember(dataclasses.replace(memory, reports={**memory.reports, **over}))
+        return complaints
 
     def _terminate(self, instances: Sequence[str]) -> None:
         try:
@@ -261,6 +283,8 @@ def described(step: kinds.Step) -> str:
             return f"launch {hostlist.compress(launch.nodes)}{wanted}{', all or none' if launch.is_whole else ''}: {why}"
         case kinds.Keep(instance, node):
             return f"console of {instance} ({node}), before its termination"
+        case kinds.Report(instance, node, why):
+            return f"report the host of {node} ({instance}): {why.removeprefix(OURS)}"
         case kinds.Reserve(name, nodes, _, why, is_there):
             return f"{'move the reservation of' if is_there else 'reserve'} {hostlist.compress(nodes)} as {name}: {why}"
         case kinds.Unreserve(name, why):

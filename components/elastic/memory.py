@@ -64,6 +64,17 @@ class Launch:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Report:
+    """What the cloud was told of the host of an instance."""
+
+    at: float
+    why: str
+    """The same each time: a report that is made again with other words could be another one."""
+    is_over: bool = False
+    """It has done what it does, or refused."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Memory:
     holds: Mapping[str, Hold] = dataclasses.field(default_factory=dict)
     """By node set."""
@@ -85,6 +96,8 @@ class Memory:
     """Node that is up → the instance on which it was last seen to run."""
     looked_at: float = 0.0
     """When `sync` last looked at nodes that it waits for; 0: it waits for none."""
+    reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
+    """Instance → its host was reported as broken; of the last day."""
 
     def launch_of(self, node: str) -> Launch | None:
         return next((launch for launch in self.launches if node in launch.nodes), None)
@@ -226,4 +239,5 @@ def decode(record: Mapping[str, Any]) -> Memory:
         requeued={int(job): at for job, at in record["requeued"].items()},
         lives=dict(record.get("lives", {})),
         looked_at=record.get("looked_at", 0.0),
+        reports={instance: Report(**one) for instance, one in record.get("reports", {}).items()},
     )

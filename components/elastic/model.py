@@ -8,6 +8,12 @@ OURS = "clusterwright: "
 """Every reason that this program gives to Slurm begins so; nodes with another reason are somebody else's business."""
 GUARD = f"{OURS}start guard: "
 """So begins what a node itself gives as the reason why it takes no jobs (playbooks/roles/guard). What this program then tells Slurm has the same words without this beginning: once is enough."""
+HEALTH = f"{OURS}health: "
+"""So begins the reason of a node that its own check drained while it was in service."""
+BEYOND_REPAIR = "; to be replaced"
+"""So it ends where the node can do no more about it (playbooks/roles/guard/files/guard.py)."""
+BROKEN_PART = "(replace the part)"
+"""What a finding says that only another part ends (blueprints/catalog/repairs.yaml)."""
 SLURMS_OWN = (
     "Not responding",
     "ResumeTimeout reached",
@@ -96,6 +102,15 @@ class Node:
         return self.reason.removeprefix(GUARD) if self.is_down and self.reason.startswith(GUARD) else ""
 
     @property
+    def is_unhealthy(self) -> bool:
+        """Say whether its own check drained it."""
+        return self.is_drained and self.reason.startswith(HEALTH)
+
+    @property
+    def is_beyond_repair(self) -> bool:
+        return self.is_unhealthy and self.reason.endswith(BEYOND_REPAIR)
+
+    @property
     def is_slurms(self) -> bool:
         """Say whether Slurm itself took it out of service.
 
@@ -161,6 +176,12 @@ class Fault(Enum):
     WRONG_RESULTS = "silent-data-corruption"
     GPU_ERROR = "unrecoverable-gpu-error"
     CHIP_ERROR = "chip-error"
+
+
+def fault_of(reason: str) -> Fault:
+    """Say what is wrong with the host of a node whose check gives this reason: a broken port makes it slow, and is no GPU's error."""
+    broken = [one for one in reason.removeprefix(HEALTH).split("; ") if BROKEN_PART in one]
+    return Fault.GPU_ERROR if any(one.startswith("GPU ") for one in broken) else Fault.SLOW
 
 
 class Life(Enum):

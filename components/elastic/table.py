@@ -7,9 +7,12 @@ from typing import Any
 from blueprints import hostlist
 
 VERSION = 1
+STAY = frozenset({"keep", "reboot", "repair", "report"})
+"""What a node set can say of nodes that their own check drained; where it says nothing, they are replaced. `keep`: until they are complete or a person decides. The others: until they say that they can't help themselves, and
+with `report`, the cloud is told of a broken part before."""
 _SHARED = frozenset({"version", "target", "cluster", "stack", "domain", "names", "idle_s", "stop_timeout_s", "node_sets"})
 _SHARED_BY_NODE_SETS = frozenset(
-    {"name", "pool", "prefix", "count", "minimum", "pool_most", "partition", "machine", "capacity", "boot_timeout_s", "launch_template_version"}
+    {"name", "pool", "prefix", "count", "minimum", "pool_most", "partition", "machine", "capacity", "boot_timeout_s", "launch_template_version", "on_failure"}
 )
 
 
@@ -36,6 +39,8 @@ class NodeSet:
     """Version of what nodes are started from: an instance with another one is outdated."""
     start: Mapping[str, Any] = dataclasses.field(default_factory=dict, hash=False)
     """What only the target's adapter reads, to start nodes."""
+    on_failure: str = ""
+    """One of STAY; empty: replace."""
 
     def number(self, node: str) -> int | None:
         """Return the node's number; None when the node is not of this set."""
@@ -118,4 +123,5 @@ def _node_set(record: Mapping[str, Any]) -> NodeSet:
         pool_most=record.get("pool_most"),
         template=record.get("launch_template_version", ""),
         start={key: value for key, value in record.items() if key not in _SHARED_BY_NODE_SETS},
+        on_failure=record.get("on_failure", ""),
     )

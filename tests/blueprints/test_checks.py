@@ -139,9 +139,11 @@ def test_where_nothing_divides_gpus_one_finding_says_so(schedulers: str, pool_of
         ("aws", "{check: none}", []),
         ("aws", "{check: basic, on_failure: replace}", []),
         ("aws", "{check: full, on_failure: replace}", []),
-        ("aws", "{on_failure: reboot}", ["pools.health.on_failure: reboot"]),
-        ("aws", "{on_failure: drain}", ["pools.health.on_failure: drain"]),
-        ("gcp", "{on_failure: drain}", ["pools.health.on_failure: drain"]),
+        ("aws", "{on_failure: reboot}", []),
+        ("aws", "{on_failure: drain}", []),
+        ("gcp", "{on_failure: drain}", []),
+        ("gcp", "{on_failure: repair}", []),
+        ("metal", "{on_failure: replace}", ["pools.health.on_failure: replace"]),
         ("local", "{on_failure: drain}", []),
         ("local", "{check: none}", []),
         ("local", "{check: full, on_failure: reboot}", []),
@@ -152,6 +154,13 @@ def test_of_health_what_is_done_is_built_and_nothing_more(target: str, health: s
     text = f"name: tiny\npools: {{train: {{nodes: 1, health: {health}}}}}\n"
     said = [one.what for one in found(text, target=target, code=Code.FEATURE_NOT_BUILT)]
     assert said == [f"`{key}` has no effect on {catalog.target(target).title} in this version" for key in left_out]
+
+
+@pytest.mark.parametrize(("target", "is_refused"), [("aws", True), ("gcp", False), ("metal", True), ("local", True)])
+def test_only_a_cloud_that_repairs_reported_hosts_is_told_of_them(target: str, is_refused: bool) -> None:
+    text = "name: tiny\npools: {train: {nodes: 1, health: {on_failure: report}}}\n"
+    said = [one.remedy for one in found(text, target=target, code=Code.FEATURE_REFUSED)]
+    assert said == [f"write `targets.{target}.pools.train.health.on_failure: repair`"] * is_refused
 
 
 def test_a_planned_target_tells_nothing_of_single_features() -> None:

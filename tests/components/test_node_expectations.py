@@ -15,7 +15,7 @@ ENA, EFA, EFA_ONLY = spec.Nic(0, 0, "ena", 1), spec.Nic(0, 0, "efa", 1), spec.Ni
 
 def told(**machine: Any) -> dict[str, Any]:
     group = spec.HostGroup("train", "compute", "train", 2, "", dataclasses.replace(hand_made.P5, **machine))
-    found: dict[str, Any] = json.loads(expected(spec.NodeSet("train", None, group, ()), mounts=["/home"]))
+    found: dict[str, Any] = json.loads(expected(spec.NodeSet("train", None, group, ()), mounts=["/home"], is_replaced=True))
     return found
 
 
@@ -27,7 +27,7 @@ def test_every_interface_that_brings_an_efa_device_counts(nics: tuple[spec.Nic, 
 @pytest.mark.parametrize(("brake", "told_so"), [("", {}), ("10%", {"brake": "10%"})])
 def test_a_brake_that_is_not_the_usual_one_is_told(brake: str, told_so: dict[str, str]) -> None:
     node_set = spec.NodeSet("train", None, spec.HostGroup("train", "compute", "train", 2, "", hand_made.P5), (), health_brake=brake)
-    found = json.loads(expected(node_set, mounts=[]))
+    found = json.loads(expected(node_set, mounts=[], is_replaced=True))
     assert {name: value for name, value in found.items() if name == "brake"} == told_so
 
 
@@ -40,9 +40,23 @@ def test_simulated_gpus_are_said_to_be() -> None:
 
 
 @pytest.mark.parametrize(
-    ("on_failure", "reboots", "told_so"),
-    [("reboot", True, True), ("repair", True, True), ("repair", False, False), ("reboot", False, False), ("drain", True, False), ("replace", True, False)],
+    ("on_failure", "is_replaced", "told_so"),
+    [
+        ("reboot", False, {"on_failure": "reboot"}),
+        ("repair", False, {"on_failure": "repair"}),
+        ("repair", True, {"on_failure": "repair", "else": "replace"}),
+        ("reboot", True, {"on_failure": "reboot", "else": "replace"}),
+        ("report", True, {"on_failure": "repair", "else": "replace"}),
+        ("drain", False, {}),
+        ("drain", True, {}),
+        ("keep", True, {}),
+        ("replace", True, {}),
+        ("repair", None, {}),
+    ],
 )
-def test_only_a_standing_host_of_such_a_pool_is_told_to_reboot_or_repair_itself(on_failure: str, reboots: bool, told_so: bool) -> None:
+def test_a_node_is_told_what_it_does_itself_and_whether_it_is_replaced_where_that_does_not_help(
+    on_failure: str, is_replaced: bool | None, told_so: dict[str, str]
+) -> None:
     node_set = spec.NodeSet("train", None, spec.HostGroup("train", "compute", "train", 2, "", hand_made.P5), (), on_failure=on_failure)
-    assert ("on_failure" in json.loads(expected(node_set, mounts=[], reboots=reboots))) is told_so
+    found = json.loads(expected(node_set, mounts=[], is_replaced=is_replaced))
+    assert {name: value for name, value in found.items() if name in ("on_failure", "else")} == told_so

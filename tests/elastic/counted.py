@@ -35,8 +35,8 @@ class Counted:
         self._fleet.withdraw(requests)
         self._world.step()
 
-    def report(self, instance: str, fault: Fault, why: str) -> None:
-        self._fleet.report(instance, fault, why)
+    def report(self, instance: str, fault: Fault, why: str, *, waits: bool = True) -> None:
+        self._fleet.report(instance, fault, why, waits=waits)
 
     def console(self, instance: str) -> str:
         return self._fleet.console(instance)

@@ -15,6 +15,7 @@ from components.elastic.fleets.aws.inventory import BLOCK_ENDS_EARLY_S
 from components.elastic.table import NodeSet
 from tests.elastic import ec2
 from tests.elastic.ec2 import BIG, SMALL, TAGS, Ec2World
+from tests.elastic.test_judge import BROKEN, SICK
 from tests.elastic.world import IDLE_S, JOB_S
 from tests.simcloud.aws.client import REGION, SimulatedCloud
 
@@ -323,3 +324,20 @@ def test_everything_that_the_program_asks_of_ec2_is_something_that_its_role_may(
         for action in statement["Action"]
     }
     assert asked - may == set()
+
+
+# Nodes that their own check drained
+
+
+@pytest.mark.parametrize(
+    ("on_failure", "reason", "is_replaced"),
+    [("", SICK, True), ("keep", BROKEN, False), ("repair", SICK, False), ("repair", BROKEN, True), ("report", BROKEN, True)],
+)
+def test_a_node_that_its_check_drained_stays_or_goes_as_its_pool_says(world: Make, ground: ec2.Ground, on_failure: str, reason: str, is_replaced: bool) -> None:
+    here = world(ground.row("train", minimum=1, on_failure=on_failure))
+    here.advance(120)
+    before = here.live()["train-0"].id
+    here.nodes["train-0"].is_drained, here.nodes["train-0"].reason = True, reason
+    here.advance(300)
+    assert (here.live()["train-0"].id != before) is is_replaced, "EC2 takes no reports: a node of a set that wants one is replaced without"
+    assert here.nodes["train-0"].is_drained is not is_replaced

@@ -13,6 +13,7 @@ from components.elastic.table import NodeSet
 from tests.elastic import gce
 from tests.elastic.gce import LABELS, MACHINE, SMALL, GceWorld
 from tests.elastic.google import PREFIX, ZONE
+from tests.elastic.test_judge import BROKEN, SICK
 from tests.elastic.world import IDLE_S
 from tests.simcloud.google import happenings, operations
 from tests.simcloud.google.cloud import Cloud
@@ -292,3 +293,79 @@ def test_a_program_that_is_killed_leaves_no_request_and_no_flex_node(world: Make
     here.advance(IDLE_S + 300)
     assert (here.live(), group_size(cloud)) == ({}, 0)
     assert "ACCEPTED" not in states(cloud)
+
+
+# Nodes that their own check drained
+
+
+def drain(here: GceWorld, node: str, reason: str) -> None:
+    known = here.nodes[node]
+    known.is_drained, known.reason = True, reason
+
+
+def reports(cloud: Cloud) -> int:
+    """Count the reports of hosts that Compute Engine took; one that is made again is one."""
+    return sum(thing["_method"] == "compute.instances.reportHostAsFaulty" for thing in cloud.store.all("compute.zoneOperations"))
+
+
+def test_the_host_of_a_node_with_a_broken_part_is_reported_once_and_the_node_replaced_when_that_is_done(world: Make, cloud: Cloud) -> None:
+    here = world(gce.row(cloud, "train", minimum=1, on_failure="report"))
+    here.advance(120)
+    before = here.live()
+    here.set("operation_s", 600)
+    drain(here, "train-0", BROKEN)
+    here.advance(570)
+    assert here.live() == before, "its instance runs on while Compute Engine works on its host"
+    here.set("operation_s", 0)
+    here.advance(240)
+    assert here.live().keys() == before.keys()
+    assert here.live() != before
+    assert here.nodes["train-0"].is_free
+    asked = cloud.world.faults.count("compute.instances.reportHostAsFaulty")
+    assert asked > 1, "it asks again how far the report is"
+    assert reports(cloud) == 1
+
+
+def test_no_more_hosts_are_reported_in_a_day_than_may_be(world: Make, cloud: Cloud) -> None:
+    here = world(gce.row(cloud, "train", minimum=4, on_failure="report"))
+    here.advance(120)
+    before = here.live()
+    for node in before:
+        drain(here, node, BROKEN)
+    here.advance(300)
+    assert {node for node, one in here.live().items() if one != before[node]} == set(before), "all are replaced"
+    assert reports(cloud) == 3
+    here.advance(86400)
+    drain(here, "train-0", BROKEN)
+    here.advance(120)
+    assert reports(cloud) == 4, "the next day has its own"
+
+
+def test_a_refused_report_does_not_keep_a_broken_node(world: Make, cloud: Cloud) -> None:
+    here = world(gce.row(cloud, "train", minimum=1, on_failure="report"))
+    here.advance(120)
+    before = here.live()
+    here.fault("compute.instances.reportHostAsFaulty", code="invalid", times=None)
+    drain(here, "train-0", BROKEN)
+    here.advance(180)
+    assert here.live().keys() == before.keys()
+    assert here.live() != before
+
+
+@pytest.mark.parametrize(
+    ("on_failure", "reason", "is_replaced_after_s"),
+    [("", SICK, 60), ("keep", SICK, None), ("keep", BROKEN, None), ("repair", SICK, 1860), ("repair", BROKEN, 60), ("reboot", BROKEN, 60)],
+)
+def test_a_node_that_its_check_drained_stays_or_goes_as_its_pool_says(
+    world: Make, cloud: Cloud, on_failure: str, reason: str, is_replaced_after_s: int | None
+) -> None:
+    here = world(gce.row(cloud, "train", minimum=1, on_failure=on_failure))
+    here.advance(120)
+    before = here.live()
+    drain(here, "train-0", reason)
+    here.advance((is_replaced_after_s or 7200) - 60)
+    assert here.live() == before
+    here.advance(240)
+    assert (here.live() != before) is (is_replaced_after_s is not None)
+    assert here.nodes["train-0"].is_drained is (is_replaced_after_s is None)
+    assert reports(cloud) == 0

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from components.elastic.act import Unended, Unreachable
+from components.elastic.act import Underway, Unended, Unreachable
 from components.elastic.decide.answers import Refusal
 from components.elastic.fleets import fleet
 from components.elastic.fleets.gcp import Gcp, rest
@@ -365,6 +365,17 @@ def test_a_report_of_a_host_is_waited_for_until_compute_engine_is_done(script: S
     script.on("GET", OPERATION, operation(status="RUNNING"))
     with pytest.raises(Unreachable, match=r"still works on the report \(operation-1\)"):
         script.fleet().report(f"{ZONE}/starter-prod-train-0/7", Fault.SLOW, "slow")
+
+
+def test_a_report_that_nobody_waits_for_is_asked_after_in_the_same_words(script: Script) -> None:
+    report = f"{LIST}/starter-prod-train-0/reportHostAsFaulty"
+    script.on("POST", report, operation(status="RUNNING"), operation())
+    with pytest.raises(Underway):
+        script.fleet().report(f"{ZONE}/starter-prod-train-0/7", Fault.GPU_ERROR, "Xid 79", waits=False)
+    script.fleet().report(f"{ZONE}/starter-prod-train-0/7", Fault.GPU_ERROR, "Xid 79", waits=False)
+    first, second = script.of("POST", report)
+    assert first == second
+    assert script.of("GET", OPERATION) == []
 
 
 # Flex-start

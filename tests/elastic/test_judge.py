@@ -6,13 +6,15 @@ import pytest
 
 from components.elastic.decide.judge import Act, Case, Verdict, judge
 from components.elastic.memory import Hold
-from components.elastic.model import Node
-from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, STARTING, STOPPING, UP, instance, launch, node, node_set
+from components.elastic.model import Fault, Node, fault_of
+from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, OLD, STARTING, STOPPING, UP, instance, launch, node, node_set
 
 HOLD = Hold("clusterwright: train is held", NOW - 10, NOW + 500)
 DRAINED, SILENT = UP | {"drain"}, UP | {"not_responding"}
 OURS, ADMINS, SLURMS = "clusterwright: its instance is gone", "ada looks at the fans", "Not responding"
 SHORT = "clusterwright: start guard: 31 of 32 EFA devices"
+SICK = "clusterwright: health: GPU 0000:3b:00: Xid 95: Uncontained ECC error (reset the GPU)"
+BROKEN = "clusterwright: health: GPU 0000:18:00.0: a row of its memory could not be remapped (replace the part); to be replaced"
 
 
 def acts(one: Node, **more: Any) -> Act:
@@ -119,6 +121,34 @@ def acts(one: Node, **more: Any) -> Act:
         pytest.param(node(flags=DRAINED, reason=ADMINS), {"instance": instance()}, Act.LEAVE, id="a person's drain stays"),
         pytest.param(node(flags=DRAINED, reason=OURS, base="mixed"), {"instance": instance()}, Act.LEAVE, id="our drain waits for jobs"),
         pytest.param(node(flags=DRAINED, reason=OURS), {"instance": instance()}, Act.STOP, id="then the node is stopped"),
+        # What a node's own check drained: what the pool says of it.
+        *(
+            pytest.param(
+                node(flags=DRAINED, reason=reason, base=base),
+                {"instance": instance(), "node_set": node_set(on_failure=wanted), **more},
+                act,
+                id=f"unhealthy, {wanted or 'no word'}: {act.value} {more or ''} {base} {reason}",
+            )
+            for wanted, reason, more, base, act in (
+                ("", SICK, {}, "idle", Act.STOP),
+                ("keep", SICK, {}, "idle", Act.LEAVE),
+                ("keep", BROKEN, {"missing_since": OLD}, "idle", Act.LEAVE),
+                ("keep", OURS, {}, "idle", Act.STOP),
+                ("repair", SICK, {}, "idle", Act.WAIT),
+                ("repair", SICK, {"missing_since": NOW - 1799}, "idle", Act.WAIT),
+                ("repair", SICK, {"missing_since": NOW - 1800}, "idle", Act.REPLACE),
+                ("repair", BROKEN, {}, "mixed", Act.LEAVE),
+                ("repair", BROKEN, {}, "idle", Act.REPLACE),
+                ("reboot", BROKEN, {"may_be_reported": True}, "idle", Act.REPLACE),
+                ("report", SICK, {"may_be_reported": True}, "idle", Act.WAIT),
+                ("report", SICK + "; to be replaced", {"may_be_reported": True}, "idle", Act.REPLACE),
+                ("report", BROKEN, {"may_be_reported": True}, "mixed", Act.LEAVE),
+                ("report", BROKEN, {"may_be_reported": True}, "idle", Act.REPORT),
+                ("report", BROKEN, {"may_be_reported": False}, "idle", Act.REPLACE),
+                ("report", BROKEN + ", Not responding", {"reported": BROKEN}, "down", Act.REPORT),
+                ("report", BROKEN + ", Not responding", {}, "down", Act.FAIL),
+            )
+        ),
         # What Slurm itself drained: its reason says so, or who gave it.
         *(
             pytest.param(node(flags=DRAINED, reason=reason, by=by), {"instance": instance()}, Act.REPLACE, id=f"Slurm's own drain: {reason}")
@@ -203,3 +233,16 @@ def test_a_node(one: Node, more: dict[str, Any], wanted: Act) -> None:
 )
 def test_a_node_that_is_down_is_replaced_with_the_reason_that_somebody_gave(reason: str, why: str) -> None:
     assert judge(Case(node(base="down", reason=reason), node_set(), NOW, instance=instance())) == Verdict(Act.FAIL, why)
+
+
+@pytest.mark.parametrize(
+    ("reason", "fault"),
+    [
+        (BROKEN, Fault.GPU_ERROR),
+        ("clusterwright: health: mlx5_1 port 1 is DOWN and was active (replace the part); to be replaced", Fault.SLOW),
+        (f"{SICK}; mlx5_1 port 1 is DOWN and was active (replace the part); to be replaced", Fault.SLOW),
+        ("clusterwright: health: mlx5_1 port 1 is DOWN and was active (replace the part); GPU 0000:18:00.0: slow (replace the part)", Fault.GPU_ERROR),
+    ],
+)
+def test_a_broken_port_is_reported_as_slow_and_a_broken_gpu_as_what_it_is(reason: str, fault: Fault) -> None:
+    assert fault_of(reason) is fault

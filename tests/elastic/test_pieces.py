@@ -51,6 +51,9 @@ def test_a_fleet_table_is_read() -> None:
     assert (node_set.count, node_set.minimum, node_set.capacity_id, node_set.pool_most) == (16, 2, "cr-1", None)
     assert [node for node in node_set.nodes if node_set.always_runs(node)] == ["train-0", "train-1"]
     assert node_set.template == "3"
+    assert node_set.on_failure == "", "an older table says nothing of it"
+    [other] = fleet_table.read({**RECORD, "node_sets": [{**RECORD["node_sets"][0], "on_failure": "keep"}]}).node_sets
+    assert (other.on_failure, other.start) == ("keep", node_set.start)
 
 
 def test_what_only_the_adapter_reads_is_left_to_it_as_it_is() -> None:

@@ -368,7 +368,7 @@ class Door:
                 world.wrong.append(f"{identity} of {machine.node} ended under job {known.job}")
             world.end_instance(identity)
 
-    def report(self, instance: str, fault: Fault, why: str) -> None:
+    def report(self, instance: str, fault: Fault, why: str, *, waits: bool = True) -> None:
         raise act.Unreachable("the cloud takes no reports")
 
     def console(self, instance: str) -> str:

@@ -55,7 +55,7 @@ class Node:
     """A node with eight GPUs among others, and its controller."""
 
     def __init__(self, folder: Path, others: int = 3):
-        self.folder, self.on_failure = folder, "drain"
+        self.folder, self.on_failure, self.is_replaced = folder, "drain", False
         (folder / "bin").mkdir()
         (folder / "bin/scontrol").write_text(f"#!{sys.executable}\n{CONTROLLER}")
         (folder / "bin/scontrol").chmod(0o755)
@@ -98,7 +98,8 @@ class Node:
         """Let the diagnostics answer this, on a node whose pool has `health.check: full`."""
         answer = {"wrong": [{"what": what, "action": action} for what, action in wrong], "unasked": [*unasked]}
         (self.folder / "diagnostics.py").write_text(f"print({json.dumps(json.dumps(answer))})")
-        record(self.folder, mounts=[], efa=0, check="full", on_failure=self.on_failure)
+        more = {"else": "replace"} if self.is_replaced else {}
+        record(self.folder, mounts=[], efa=0, check="full", on_failure=self.on_failure, **more)
 
     def boot(self) -> None:
         """Come back from a reboot as Slurm takes it, `nextstate=RESUME`."""

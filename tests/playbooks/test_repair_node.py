@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 from blueprints import catalog
+from components.elastic import model
 from tests.playbooks import templates
-from tests.playbooks.test_guard import patches
+from tests.playbooks.test_guard import guard, patches
 from tests.playbooks.test_health import ME, REPAIRS, Node
 
 FILES = templates.PLAYBOOKS / "roles/guard/files"
@@ -155,6 +156,50 @@ def test_a_node_that_is_not_drained_by_its_own_check_and_idle_is_left_alone(node
     node.set_nodes({**node.nodes, ME: node.idle(state, "" if state == "IDLE" else theirs)})
     node.repair(ROW)
     assert (node.ran, node.me[0]) == ([], state)
+
+
+def test_a_node_of_a_cloud_says_when_only_another_one_helps(node: Repairing) -> None:
+    """The elastic program replaces it then; what a node still tries itself it leaves alone."""
+    node.is_replaced = True
+    beyond = guard.BEYOND_REPAIR
+    assert not node.drain(ROW).endswith(beyond)
+    node.tools(1)
+    node.repair(ROW)
+    assert node.me[0] == "IDLE+DRAIN+REBOOT_REQUESTED"
+    assert not node.me[1].endswith(beyond), "a reboot may help"
+    node.boot()
+    assert not node.drain(ROW).endswith(beyond)
+    node.repair(ROW)
+    assert (node.me[0], node.me[1].endswith(beyond)) == ("IDLE+DRAIN", True), "all is tried"
+    node.look()
+    assert node.me[1].endswith(beyond)
+    node.diagnose()
+    assert "back in service" in node.look(), "what ends by itself before that is no reason any more"
+
+
+@pytest.mark.parametrize(
+    ("on_failure", "found", "is_beyond"),
+    [("repair", (PART,), True), ("repair", (ROW, PART), True), ("reboot", (PART,), True), ("repair", (ROW,), False), ("drain", (PART,), False)],
+)
+def test_a_broken_part_is_beyond_what_a_node_of_a_cloud_can_do(node: Repairing, on_failure: str, found: tuple[tuple[str, str], ...], is_beyond: bool) -> None:
+    node.on_failure, node.is_replaced = on_failure, on_failure != "drain"
+    assert node.drain(*found).endswith(guard.BEYOND_REPAIR) is is_beyond
+    assert node.me[0] == "IDLE+DRAIN"
+
+
+def test_a_node_of_a_cloud_that_a_reboot_did_not_help_says_so(node: Repairing) -> None:
+    node.on_failure, node.is_replaced = "reboot", True
+    node.drain(OFF_THE_BUS)
+    assert node.me[0] == "IDLE+DRAIN+REBOOT_REQUESTED"
+    node.look()
+    assert not node.me[1].endswith(guard.BEYOND_REPAIR)
+    node.boot()
+    assert node.drain(OFF_THE_BUS).endswith(guard.BEYOND_REPAIR)
+
+
+def test_the_elastic_program_knows_what_nodes_say() -> None:
+    assert (model.HEALTH, model.BEYOND_REPAIR) == (guard.node_looks.HEALTH, guard.BEYOND_REPAIR)
+    assert f"({yaml.safe_load(REPAIRS.read_text())['actions']['replace']['says']})" == model.BROKEN_PART
 
 
 def test_every_action_of_a_rule_is_in_the_catalogue_and_says_what_a_person_does() -> None:

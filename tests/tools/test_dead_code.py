@@ -14,7 +14,7 @@ KINDS = (".py", ".yaml", ".yml", ".j2", "")
 CALLED_BY_OTHERS = {
     "blueprints/language/schema.py": {"dict_schema", "field_title_should_be_set"},  # pydantic's JSON schema generator
     "components/provider/servicer.py": {"CheckConfig", "Diff", "DiffConfig", "GetPluginInfo", "GetSchema", "Handshake", "Update"},  # the engine, over gRPC
-    "components/elastic/model.py": {"SLOW", "WRONG_RESULTS", "GPU_ERROR", "CHIP_ERROR"},  # people, on a command line, by their values
+    "components/elastic/model.py": {"WRONG_RESULTS", "CHIP_ERROR"},  # people, on a command line, by their values
 }
 """Names that others use: a framework calls methods by its own names. What is decorated is registered where it is defined."""
 

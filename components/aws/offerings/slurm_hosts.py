@@ -113,7 +113,7 @@ def _template(node_set: NodeSet, shared: Foundation, keys: contract.SlurmKeys, i
     group = node_set.hosts
     mounts = [_read_only(shared.cluster_folder), *shared.mounts]
     scratch = [node_set.scratch_mount] if node_set.scratch_mount else []
-    must_have = expected(node_set, mounts=[*(mount.target for mount in mounts), *scratch])
+    must_have = expected(node_set, mounts=[*(mount.target for mount in mounts), *scratch], is_replaced=True)
     args = NodeTemplateArgs(
         shared.names,
         node_set=node_set,

@@ -7,8 +7,13 @@ from ..memory import Hold, Launch, Memory
 from ..model import Cloud, Instance, Life, Slurm
 from ..table import NodeSet, Table
 from . import holds
-from .judge import Case, Verdict, judge
+from .judge import Act, Case, Verdict, judge
 
+REPORTED_FOR_S = 1800.0
+"""How long a node is left for the cloud's work on its host: 10 to 12 minutes, says Google (AI Hypercomputer documentation, "Report faulty host")."""
+REPORTS_A_DAY = 3
+"""In the whole cluster, as blueprints/catalog/repairs.yaml limits what a node does itself: a wrong diagnosis must not take a fleet out of service. What is beyond that is replaced."""
+DAY_S = 86400.0
 REPLACED_AT_ONCE = 0.1
 """Share of a set's always-running nodes that is replaced at a time, at least one: their replacements may not boot."""
 
@@ -48,6 +53,7 @@ def judge_all(
     table: Table, slurm: Slurm, memory: Memory, live: Mapping[str, Instance], ended: Mapping[str, Instance], full: Mapping[str, str], now: float
 ) -> Iterator[Judged]:
     launches = {node: launch for launch in memory.launches for node in launch.nodes}
+    reports_today = sum(now - one.at < DAY_S for one in memory.reports.values())
     for node_set in table.node_sets:
         hold = holds.standing(memory, node_set, now)
         trial = _trial(node_set, slurm, launches) if hold and holds.is_due(hold, now) else None
@@ -72,8 +78,12 @@ def judge_all(
                 full=full.get(node_set.pool),
                 missing_since=memory.missing.get(name),
                 may_be_replaced=name in turn or not node_set.always_runs(name),
+                may_be_reported=name in live and live[name].id not in memory.reports and reports_today < REPORTS_A_DAY,
+                reported=_reported(live[name].id, memory, now) if name in live else "",
             )
-            yield Judged(case, judge(case))
+            verdict = judge(case)
+            reports_today += verdict.act is Act.REPORT and not case.reported
+            yield Judged(case, verdict)
 
 
 def _trial(node_set: NodeSet, slurm: Slurm, launches: Mapping[str, Launch]) -> str | None:
@@ -100,6 +110,11 @@ def _turn(node_set: NodeSet, slurm: Slurm, memory: Memory, live: Mapping[str, In
     if away and memory.failed_boots.get(node_set.name):
         return ()
     return tuple(outdated[: max(0, max(1, int(node_set.minimum * REPLACED_AT_ONCE)) - away)])
+
+
+def _reported(instance: str, memory: Memory, now: float) -> str:
+    report = memory.reports.get(instance)
+    return report.why if report and not report.is_over and now - report.at < REPORTED_FOR_S else ""
 
 
 def _has_ended(instance: Instance | None, launch: Launch | None, lives: str | None) -> bool:

@@ -4,8 +4,8 @@ import dataclasses
 from enum import Enum
 
 from ..memory import Hold, Launch
-from ..model import Instance, Node
-from ..table import NodeSet
+from ..model import BROKEN_PART, Instance, Node
+from ..table import STAY, NodeSet
 from .resume import VISIBLE_WITHIN_S
 
 REQUEST_WITHIN_S = 60.0
@@ -14,6 +14,10 @@ CLOCKS_DIFFER_S = 60.0
 """The cloud reports an instance's start by its own clock: an instance this much older than its launch is from an earlier life."""
 MISSING_FOR_S = 120.0
 """An instance is gone when the cloud does not list it for this time and its node does not answer."""
+
+
+REPAIRED_WITHIN_S = 1800.0
+"""A node that repairs itself, its reboot included, and says nothing more for this time is replaced."""
 
 
 class Act(Enum):
@@ -42,6 +46,8 @@ class Act(Enum):
     """Repeat the launch that was not answered."""
     DRAIN = "drain"
     """Drain it: the cloud takes its instance back."""
+    REPORT = "report"
+    """Tell the cloud that its host is broken, and ask how far it is with that."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -74,6 +80,9 @@ class Case:
     missing_since: float | None = None
     may_be_replaced: bool = True
     """It always runs, and may be replaced now."""
+    may_be_reported: bool = False
+    reported: str = ""
+    """What the cloud was told of its host and still works on: the instance must run on until then."""
 
     @property
     def has_had_time(self) -> bool:
@@ -176,6 +185,8 @@ def _unfit(case: Case) -> Verdict | None:
 
 def _up(case: Case) -> Verdict:
     node, instance = case.node, case.instance
+    if case.reported:
+        return Verdict(Act.REPORT, case.reported)
     if case.has_ended and (case.is_certain or not node.is_answering):
         return Verdict(Act.FAIL, "its instance is gone")
     if case.has_ended:
@@ -190,6 +201,8 @@ def _up(case: Case) -> Verdict:
         return Verdict(Act.FAIL, "its instance is gone") if case.is_missing_for(MISSING_FOR_S) else WAIT
     if node.is_drained and node.has_jobs:
         return LEAVE
+    if node.is_unhealthy and case.node_set.on_failure in STAY:
+        return _unhealthy(case)
     if node.is_drained:
         return Verdict(Act.REPLACE, f"Slurm drained it: {node.reason}") if node.is_slurms else Verdict(Act.STOP, "drained, and its jobs are gone")
     if instance and instance.has_notice:
@@ -197,3 +210,16 @@ def _up(case: Case) -> Verdict:
     if instance and instance.is_outdated and not node.has_jobs and case.may_be_replaced:
         return Verdict(Act.STOP, "it was started from an earlier template of its node set")
     return Verdict(Act.UP) if case.launch and node.is_answering else LEAVE
+
+
+def _unhealthy(case: Case) -> Verdict:
+    """Leave a node to itself, to the cloud, or to a person, as its pool says."""
+    node, wanted = case.node, case.node_set.on_failure
+    if wanted == "keep":
+        return LEAVE
+    if not node.is_beyond_repair:
+        late = f"it did not repair itself within {REPAIRED_WITHIN_S / 60:.0f} minutes"
+        return Verdict(Act.REPLACE, late) if case.is_missing_for(REPAIRED_WITHIN_S) else WAIT
+    if wanted == "report" and BROKEN_PART in node.reason and case.instance and case.may_be_reported:
+        return Verdict(Act.REPORT, node.reason)
+    return Verdict(Act.REPLACE, f"it can't repair itself: {node.reason}")

@@ -104,6 +104,15 @@ class Keep:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Report:
+    """Tell the cloud that the host of an instance is broken; once more: ask how far it is."""
+
+    instance: str
+    node: str
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Reserve:
     """Keep nodes from jobs that would still run at `start`."""
 
@@ -121,7 +130,24 @@ class Unreserve:
     why: str
 
 
-Step = SetDown | Drain | PowerDown | PowerUp | Release | SetAddress | Requeue | StartNow | Explain | Terminate | Withdraw | Ask | Keep | Reserve | Unreserve
+Step = (
+    SetDown
+    | Drain
+    | PowerDown
+    | PowerUp
+    | Release
+    | SetAddress
+    | Requeue
+    | StartNow
+    | Explain
+    | Terminate
+    | Withdraw
+    | Ask
+    | Keep
+    | Report
+    | Reserve
+    | Unreserve
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ..memory import Launch, Memory, whole
+from ..memory import Report as Told
 from ..model import OURS, Cloud, Instance, Life, Node, Slurm
 from ..table import NodeSet, Table
 from . import holds, leases, pools
-from .cases import Judged, as_told, by_node, judge_all
+from .cases import DAY_S, Judged, as_told, by_node, judge_all
 from .judge import Act
 from .resume import Request, Wanted, resume
 from .steps import (
@@ -21,6 +22,7 @@ from .steps import (
     PowerDown,
     PowerUp,
     Release,
+    Report,
     Requeue,
     SetAddress,
     SetDown,
@@ -111,6 +113,9 @@ def _others(judged: tuple[Judged, ...], slurm: Slurm) -> Iterator[Step]:
         if jobs:
             yield Requeue(jobs, why)
             yield StartNow(jobs)
+    for one in judged:
+        if one.verdict.act is Act.REPORT and one.case.instance:
+            yield Report(one.case.instance.id, one.case.node.name, one.verdict.why)
     for why, nodes in _named(judged, Act.STOP, Act.REPLACE).items():
         yield PowerDown(nodes, why)
     for reason, nodes in _named(judged, Act.HOLD).items():
@@ -257,5 +262,9 @@ def _remembered(judged: tuple[Judged, ...], memory: Memory, steps: Iterable[Step
     lost = {job: now for step in steps if isinstance(step, StartNow) for job in step.jobs}
     requeued = {job: at for job, at in {**lost, **memory.requeued}.items() if now - at < HURRY_FOR_S}
     memory = memory.without(frozenset(over))
+    told = {step.instance: Told(now, step.why) for step in steps if isinstance(step, Report)}
+    reports = {instance: one for instance, one in {**told, **memory.reports}.items() if now - one.at < DAY_S}
     looked_at = now if memory.launches or missing else 0.0
-    return dataclasses.replace(memory, missing=missing, terminated={**terminated, **ending}, requeued=requeued, lives=lives, looked_at=looked_at)
+    return dataclasses.replace(
+        memory, missing=missing, terminated={**terminated, **ending}, requeued=requeued, lives=lives, looked_at=looked_at, reports=reports
+    )

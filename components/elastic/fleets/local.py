@@ -37,7 +37,7 @@ class Local:
     def withdraw(self, requests: Sequence[str]) -> None:
         """Do nothing: this machine has no queue."""
 
-    def report(self, instance: str, fault: Fault, why: str) -> None:
+    def report(self, instance: str, fault: Fault, why: str, *, waits: bool = True) -> None:
         raise Unreachable("this machine takes no reports of faulty hosts")
 
     def console(self, instance: str) -> str:

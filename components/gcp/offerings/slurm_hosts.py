@@ -94,7 +94,7 @@ def _template(node_set: NodeSet, shared: Foundation, keys: contract.SlurmKeys, i
     """Create a node set's template."""
     mounts = _mounts(shared)
     scratch = [node_set.scratch_mount] if node_set.scratch_mount else []
-    must_have = expected(node_set, mounts=[*(mount.target for mount in mounts), *scratch])
+    must_have = expected(node_set, mounts=[*(mount.target for mount in mounts), *scratch], is_replaced=True)
     args = NodeTemplateArgs(
         shared.names,
         node_set=node_set,

@@ -131,4 +131,4 @@ def _fleet(shared: Foundation, pools: dict[str, OwnResource]) -> pulumi.Output[d
 
 
 def _expected(node_set: NodeSet, mounts: Sequence[contract.Mount]) -> str:
-    return expected(node_set, mounts=[mount.target for mount in mounts], reboots=not node_set.is_elastic)
+    return expected(node_set, mounts=[mount.target for mount in mounts], is_replaced=node_set.is_elastic)

@@ -57,4 +57,4 @@ def _shared_endpoint(address: str, login: Adopted, keys: contract.SlurmKeys) -> 
 
 def _expected(node_set: NodeSet, shared: Foundation) -> str:
     scratch = [node_set.scratch_mount] if node_set.scratch_mount else []
-    return expected(node_set, mounts=[*(one.mount for one in shared.cluster.storage), *scratch], reboots=True)
+    return expected(node_set, mounts=[*(one.mount for one in shared.cluster.storage), *scratch], is_replaced=False)

@@ -85,6 +85,23 @@ def test_the_default_partition_is_one_of_slurm() -> None:
     assert default_partition(language.Blueprint.model_validate(text)) == "train"
 
 
+@pytest.mark.parametrize(
+    ("target", "nodes", "said", "wanted"),
+    [
+        ("aws", 2, None, "drain"),
+        ("aws", 2, "drain", "keep"),
+        ("gcp", 2, "report", "report"),
+        ("aws", 2, "replace", "replace"),
+        ("local", 2, "drain", "drain"),
+        ("local", {"min": 0, "max": 2}, "drain", "keep"),
+        ("local", {"min": 0, "max": 2}, None, "drain"),
+    ],
+)
+def test_a_node_that_is_otherwise_replaced_is_kept_where_somebody_says_drain(target: str, nodes: Any, said: str | None, wanted: str) -> None:
+    node_set = asked.node_set({"nodes": nodes, "health": {"on_failure": said} if said else {}}, target=target)
+    assert node_set.on_failure == wanted
+
+
 def test_what_a_pool_says_is_in_its_node_set() -> None:
     node_set = asked.node_set(
         {

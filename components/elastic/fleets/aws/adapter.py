@@ -98,7 +98,7 @@ class Aws:
     def withdraw(self, requests: Sequence[str]) -> None:
         """Do nothing: EC2 has no queue."""
 
-    def report(self, instance: str, fault: Fault, why: str) -> None:
+    def report(self, instance: str, fault: Fault, why: str, *, waits: bool = True) -> None:
         raise Unreachable("EC2 takes no reports of faulty hosts")
 
     def console(self, instance: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ...act import Unended, Unreachable
+from ...act import Underway, Unended, Unreachable
 from ...decide.answers import Answer, Refusal
 from ...memory import PART, Launch
 from ...model import Cloud, Fault, Instance, Lease
@@ -115,17 +115,17 @@ class Gcp:
             except Failed as failure:
                 raise Unreachable(f"the request {request} can't be cancelled: {failure}") from failure
 
-    def report(self, instance: str, fault: Fault, why: str) -> None:
+    def report(self, instance: str, fault: Fault, why: str, *, waits: bool = True) -> None:
         place = Place.read(instance)
         body = {"disruptionSchedule": "IMMEDIATE", "faultReasons": [{"behavior": fault.value.upper().replace("-", "_"), "description": why}]}
-        query = {"requestId": request_id("report", instance, fault.value, why)}
+        query = {"requestId": request_id("report", instance, fault.value)}
         try:
             asked = self._compute.call("POST", f"zones/{place.zone}/instances/{place.name}/reportHostAsFaulty", query, body)
-            operation = self._finished(place.zone, asked, within_s=REPORTED_WITHIN_S)
+            operation = self._finished(place.zone, asked, within_s=REPORTED_WITHIN_S if waits else 0)
         except Failed as failure:
             raise Unreachable(f"Compute Engine refused the report: {failure}") from failure
         if operation["status"] != "DONE":
-            raise Unreachable(f"Compute Engine still works on the report ({operation['name']}); leave the instance running, and run the same command again")
+            raise Underway(f"Compute Engine still works on the report ({operation['name']}); leave the instance running, and run the same command again")
         if found := answers.errors(operation.get("error")):
             raise Unreachable(f"Compute Engine refused the report: {answers.failed(found).detail}")
 

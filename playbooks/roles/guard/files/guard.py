@@ -29,6 +29,8 @@ REASON = "clusterwright: start guard: "
 """The elastic program (components/elastic/model.py) and drift checks (stacks/drift/scheduler.py) know a node's own word by it."""
 OURS = "clusterwright:"
 REBOOTING = "; rebooting"
+BEYOND_REPAIR = "; to be replaced"
+"""The elastic program (components/elastic/model.py) replaces a node whose reason ends so."""
 STARTED = "/run/clusterwright/guard-started"
 REBOOTS = "/var/lib/clusterwright/health-reboots"
 """When this program asked for a reboot, one time in seconds in a line."""
@@ -137,14 +139,17 @@ def settle(node: str, wrong: str, found: list[tuple[str, str]]) -> list[str]:
     if is_ours and answer == "repair" and is_idle:  # as a unit of its own: slurmd gives its check a minute
         words = ("systemd-run", "--quiet", "--collect", "--unit=clusterwright-repair", sys.executable, "-I", "-S", "-B", REPAIR, json.dumps(found))
         subprocess.run(words, check=False, env={"PATH": PATH}, capture_output=True)
-    if is_ours and reason not in (node_looks.HEALTH + wrong, node_looks.HEALTH + wrong + REBOOTING):
-        scontrol("update", f"nodename={node}", f"reason={node_looks.HEALTH}{wrong}", within_s=BETWEEN_JOBS_ANSWER_S)
-    elif not is_out and (others := too_many(shown)):
+    if not is_out and (others := too_many(shown)):
         return [f"{node_looks.HEALTH}{wrong}; not drained: {others}"]
-    elif not is_out and answer == "reboot" and is_reboot_due():
+    if not is_out and answer == "reboot" and is_reboot_due():
         scontrol("reboot", "ASAP", "nextstate=RESUME", f"reason={node_looks.HEALTH}{wrong}{REBOOTING}", node, within_s=BETWEEN_JOBS_ANSWER_S)
+        return [node_looks.HEALTH + wrong]
+    ending = BEYOND_REPAIR if is_replaced() and answer != "repair" and not is_rebooting(shown) else ""
+    told = node_looks.HEALTH + wrong + ending
+    if is_ours and reason not in (told, node_looks.HEALTH + wrong + REBOOTING, node_looks.HEALTH + wrong + BEYOND_REPAIR):
+        scontrol("update", f"nodename={node}", f"reason={told}", within_s=BETWEEN_JOBS_ANSWER_S)
     elif not is_out:
-        scontrol("update", f"nodename={node}", "state=DRAIN", f"reason={node_looks.HEALTH}{wrong}", within_s=BETWEEN_JOBS_ANSWER_S)
+        scontrol("update", f"nodename={node}", "state=DRAIN", f"reason={told}", within_s=BETWEEN_JOBS_ANSWER_S)
     return [node_looks.HEALTH + wrong] if not reason.startswith(node_looks.HEALTH + wrong) else []
 
 
@@ -154,6 +159,15 @@ def answered(found: list[tuple[str, str]]) -> str:
     if BEYOND_REBOOTS & actions or allowed not in ("reboot", "repair"):
         return ""
     return "repair" if allowed == "repair" and any("command" in node_looks.read(node_looks.REPAIRS)["actions"][one] for one in actions) else "reboot"
+
+
+def is_replaced() -> bool:
+    """Say whether the elastic program replaces this node where what its pool says of repairs doesn't help."""
+    return node_looks.read(node_looks.EXPECTED).get("else") == "replace"
+
+
+def is_rebooting(shown: str) -> bool:
+    return any(state.startswith("REBOOT") for state in states(shown))
 
 
 def is_reboot_due() -> bool:

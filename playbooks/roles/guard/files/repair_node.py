@@ -36,10 +36,12 @@ def main() -> int:
     try:
         guard.configure()
         reason = drained(guard.scontrol("--oneliner", "show", "node", node))
-        if not reason or guard.BEYOND_REBOOTS & {action for _, action in found}:
+        if not reason or guard.BEYOND_REBOOTS & {action for _, action in found} or repaired(found, known):
             return 0
-        if not repaired(found, known) and guard.is_reboot_due():
+        if guard.is_reboot_due():
             guard.scontrol("reboot", "ASAP", "nextstate=RESUME", f"reason={reason}{guard.REBOOTING}", node)
+        elif guard.is_replaced():
+            guard.scontrol("update", f"nodename={node}", f"reason={reason}{guard.BEYOND_REPAIR}")
     except (OSError, KeyError, subprocess.SubprocessError) as error:
         node_looks.say([f"{node_looks.HEALTH}not repaired: {node_looks.why(error)}"])
     return 0
@@ -48,7 +50,7 @@ def main() -> int:
 def drained(shown: str) -> str:
     """Give the reason of a node that its own check drained and that has no jobs; empty: it is somebody else's, or busy, or in its reboot."""
     reason, is_out = guard.described(shown)
-    is_idle = "IDLE" in guard.states(shown) and not any(state.startswith("REBOOT") for state in guard.states(shown))
+    is_idle = "IDLE" in guard.states(shown) and not guard.is_rebooting(shown)
     return reason if is_out and is_idle and reason.startswith(node_looks.HEALTH) else ""
 
 
