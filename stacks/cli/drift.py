@@ -4,6 +4,7 @@ Exit status: 0 no drift, 7 drift, 1 a layer could not be checked (its findings a
 """
 
 import argparse
+import datetime as dt
 import os
 import shlex
 import sys
@@ -14,13 +15,15 @@ from blueprints import message_text
 from blueprints.finding import Level
 from components.inspection.layer import LAYERS, Layer
 
+from ..acceptance import history, regular
+from ..acceptance.run import accept
 from ..drift import checks, filters, ignore, repair, reports
 from ..drift.report import Report
 from ..drift.reports import terminal
 from ..engine import commands, locks
 from ..errors import EXIT_USAGE, Problem
 from ..project import drift_folder, ignore_file
-from . import drift_fix, drift_schedule, options
+from . import drift_fix, drift_schedule, options, summary
 
 EXIT_DRIFT = 7  # Pulumi's own number for it
 EXIT_UNCHECKED = 1
@@ -44,6 +47,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--layer", action="append", choices=[str(layer) for layer in LAYERS], metavar="LAYER", help=f"only this layer; repeat it for several ({layers})"
     )
     parser.add_argument("--acceptance", action="store_true", help="also judge the figures of the last acceptance")
+    parser.add_argument(
+        "--accept-every",
+        type=_interval,
+        metavar="TIME",
+        help="run acceptance on idle nodes first when the last one is older than this (12h, 7d), and judge its figures",
+    )
     _report_arguments(parser.add_argument_group("what the report has"))
     told = parser.add_argument_group("when, and who is notified")
     told.add_argument("--notify-command", metavar="COMMAND", help="run this when something is new; it gets the JSON report on its standard input")
@@ -75,6 +84,13 @@ def _report_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--ignore", type=Path, metavar="FILE", help="the ignore file (default: stacks/Drift.<stack>.yaml)")
     group.add_argument("--show-ignored", action="store_true", help="list what the ignore file covers")
     group.add_argument("--history", type=Path, metavar="FOLDER", help="where earlier checks are kept (default: below .clusterwright)")
+
+
+def _interval(word: str) -> int:
+    try:
+        return regular.hours(word)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _seconds(word: str) -> int:
@@ -131,7 +147,7 @@ def _no_ignore_file(given: argparse.Namespace) -> Problem:
 
 def _wanted(given: argparse.Namespace) -> checks.Wanted:
     layers = tuple(Layer(name) for name in given.layer) if given.layer else LAYERS
-    return checks.Wanted(given.stack, given.ignore or ignore_file(given.stack), layers, given.acceptance)
+    return checks.Wanted(given.stack, given.ignore or ignore_file(given.stack), layers, given.acceptance or given.accept_every is not None)
 
 
 def _progress() -> Callable[[str], None]:
@@ -142,10 +158,11 @@ def _check(given: argparse.Namespace) -> int:
     def choose(entries: Sequence[ignore.Entry]) -> filters.Choice:
         return filters.Choice(entries, least=Level(given.at_least), confirm=given.confirm, since_last=given.since_last)
 
+    errors = [] if given.accept_every is None else _accept(given.stack, given.accept_every)
     found = checks.check(_wanted(given), given.history or drift_folder(given.stack), choose, say=_progress())
     if found.unsaved:
         print(f"warning: this check is missing in the history: {found.unsaved}", file=sys.stderr)
-    errors = [*checks.write(found, given.out, show_ignored=given.show_ignored)]
+    errors += [*checks.write(found, given.out, show_ignored=given.show_ignored)]
     report = found.chosen.report
     if given.json:
         print(reports.text(".json", report, ()), end="")
@@ -157,6 +174,18 @@ def _check(given: argparse.Namespace) -> int:
     for error in errors:
         print(f"error: {error}", file=sys.stderr)
     return EXIT_UNCHECKED if errors else status(report)
+
+
+def _accept(stack: str, every_hours: int) -> list[str]:
+    """Run acceptance where it is due, keep what it found, and give an error where it could not run: the check goes on."""
+    try:
+        known = summary.readable(stack, commands.record(stack, show_secrets=True))
+        if not regular.is_due(history.newest(stack, known), every_hours, dt.datetime.now(dt.UTC)):
+            return []
+        history.add(stack, accept(stack, known, (), say=_progress()))
+    except Problem as problem:
+        return [f"acceptance did not run: {problem}: {problem.why}"]
+    return []
 
 
 def status(report: Report) -> int:

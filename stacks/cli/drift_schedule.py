@@ -78,6 +78,7 @@ def run(given: argparse.Namespace) -> int:
 def _passed_on(given: argparse.Namespace) -> list[str]:
     """Give the words that the scheduled checks shall have too. A webhook's address is a secret and belongs into their environment."""
     words = ["--acceptance"] if given.acceptance else []
+    words += ["--accept-every", f"{given.accept_every}h"] if given.accept_every is not None else []
     words += ["--at-least", given.at_least] if given.at_least != "note" else []
     words += ["--confirm", str(given.confirm)] if given.confirm > 1 else []
     words += ["--ignore", str(given.ignore.resolve())] if given.ignore else []

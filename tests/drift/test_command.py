@@ -68,6 +68,14 @@ def test_a_check_refuses_what_only_repairs_read(backend: Path, capsys: pytest.Ca
     assert "clusterwright drift fix --stack nosuch" in said.err
 
 
+def test_acceptance_that_can_not_run_is_said_and_the_check_goes_on(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(backend, "--accept-every", "7d", "--layer", "cloud") == 1
+    said = capsys.readouterr()
+    assert "error: acceptance did not run: " in said.err
+    assert "no stack named 'nosuch'" in said.err
+    assert "Cloud: could not be checked" in said.out
+
+
 def test_a_report_that_can_not_be_written_hides_no_other_and_is_no_pass(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (backend / "file").write_text("no folder")
     assert run(backend, "--out", str(backend / "file" / "report.json"), "--out", str(backend / "report.md"), "--layer", "cloud") == 1

@@ -172,3 +172,15 @@ def test_a_stack_named_with_a_blank_and_a_percent_sign_is_one_word_for_systemd()
     service = next(text for path, text in schedule.files("systemd", made(stack="a %n")).items() if path.endswith(".service"))
     assert 'ExecStopPost=-/usr/bin/find "/var/log/clusterwright-drift/a %%n" -name' in service
     assert "Description=clusterwright: drift check of stack a %%n" in service
+
+
+def test_a_schedule_that_runs_acceptance_says_so_to_each_check(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["drift", "schedule", "--as", "cron", "--accept-every", "7d"]) == 0
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "clusterwright drift --stack" in line]
+    assert "--accept-every 168h" in line
+
+
+def test_an_interval_of_acceptance_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main.main(["drift", "--accept-every", "15m"])
+    assert "write hours or days, as 12h or 7d" in capsys.readouterr().err

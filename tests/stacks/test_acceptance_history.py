@@ -9,7 +9,7 @@ import pytest
 
 from components.inspection.recorded_cluster import Known
 from stacks import project
-from stacks.acceptance import history, repaired_hosts
+from stacks.acceptance import history, regular, repaired_hosts
 from tests.drift import examples
 
 NOON = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
@@ -83,3 +83,34 @@ def test_a_damaged_file_of_repairs_says_nothing(place: Path, content: str) -> No
     (place.parent / repaired_hosts.FILE).write_text(content)
     assert repaired_hosts.read("lab") == {}
     assert history.newest("lab", known()).repaired == ""
+
+
+@pytest.mark.parametrize(("word", "hours"), [("12h", 12), ("1d", 24), ("7d", 168), ("9999h", 9999)])
+def test_intervals_of_regular_acceptance_are_hours_and_days(word: str, hours: int) -> None:
+    assert regular.hours(word) == hours
+
+
+@pytest.mark.parametrize("word", ["", "0d", "15m", "1", "d", "-1d", "1.5d", "1d ", "99999h", "١d"])
+def test_other_intervals_are_refused(word: str) -> None:
+    with pytest.raises(ValueError, match="is no interval"):
+        regular.hours(word)
+
+
+@pytest.mark.parametrize(
+    ("accepted_h_ago", "every_h", "is_due"),
+    [(None, 24, True), (0, 24, False), (21, 24, False), (23, 24, True), (24, 24, True), (100, 168, False), (200, 168, True)],
+)
+def test_acceptance_is_due_when_the_newest_result_is_old(accepted_h_ago: int | None, every_h: int, is_due: bool) -> None:
+    accepted_at = None if accepted_h_ago is None else NOON - dt.timedelta(hours=accepted_h_ago)
+    assert regular.is_due(dataclasses.replace(examples.known(), accepted_at=accepted_at), every_h, NOON) is is_due
+
+
+def test_acceptance_is_due_after_a_repair(place: Path) -> None:
+    now = dt.datetime.now(dt.UTC)
+    passed = dataclasses.replace(run(0), began=now - dt.timedelta(hours=1))
+    history.add("lab", passed)
+    assert not regular.is_due(history.newest("lab", known()), 24, now)
+    repaired_hosts.add("lab", ["train-0"])
+    assert regular.is_due(history.newest("lab", known()), 24, now)
+    history.add("lab", dataclasses.replace(passed, began=now + dt.timedelta(hours=1)))
+    assert not regular.is_due(history.newest("lab", known()), 24, now + dt.timedelta(hours=2))
