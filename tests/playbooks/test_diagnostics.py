@@ -83,11 +83,20 @@ class Host:
         entries = [json.dumps({"MESSAGE": line, "__MONOTONIC_TIMESTAMP": str(int((after_s + number) * 1e6))}) for number, line in enumerate(lines)]
         self.tool("journalctl", "".join(f"{one}\n" for one in entries), status=0 if lines else 1)
 
-    def port(self, device: str, *, state: str = "4: ACTIVE", rate: str = "400 Gb/sec (4X NDR)", fell: int = 0) -> None:
+    def port(self, device: str, *, state: str = "4: ACTIVE", rate: str = "400 Gb/sec (4X NDR)", fell: int = 0, **counted: int) -> None:
         place = self.root / f"sys/class/infiniband/{device}/ports/1"
         (place / "counters").mkdir(parents=True, exist_ok=True)
-        for name, value in (("state", state), ("rate", rate), ("counters/link_downed", fell)):
+        for name, value in (("state", state), ("rate", rate), ("counters/link_downed", fell), *((f"counters/{one}", value) for one, value in counted.items())):
             (place / name).write_text(f"{value}\n")
+
+    def age(self, seconds: float) -> None:
+        """Let what the ports counted be older."""
+        place = self.folder / "state/diagnostics.json"
+        state = json.loads(place.read_text())
+        for port in state["ports"].values():
+            for one in port["counted"].values():
+                one["grown"] = [[at - seconds, by] for at, by in one["grown"]]
+        place.write_text(json.dumps(state))
 
     def process(self, number: int, state: str, command: str = "python3 train.py") -> None:
         place = self.root / "proc" / str(number)
@@ -279,6 +288,26 @@ def test_a_link_that_falls_five_times_in_a_day_is_named(host: Host) -> None:
         found = host.wrong()
         assert bool(found) is (fell == 12), "what was counted before the first look is not counted"
     assert found == [("mlx5_0 port 1 lost its link 5 times in a day", "replace")]
+
+
+@pytest.mark.parametrize(
+    ("counter", "few", "many", "said"),
+    [
+        ("symbol_error", 120, 121, "more than 120 symbol errors"),
+        ("local_link_integrity_errors", 0, 1, "more than 0 errors of its link's integrity"),
+        ("excessive_buffer_overrun_errors", 0, 1, "more than 0 overruns of its buffers"),
+    ],
+)
+def test_a_port_that_counts_errors_within_an_hour_is_named_until_the_hour_is_over(host: Host, counter: str, few: int, many: int, said: str) -> None:
+    host.port("mlx5_1", **{counter: 5000})
+    assert host.wrong() == [], "what was counted before the first look is not counted"
+    host.port("mlx5_1", **{counter: 5000 + few})
+    assert [host.wrong(), host.wrong()] == [[], []]
+    host.port("mlx5_1", **{counter: 5000 + many})
+    assert [host.wrong(), host.wrong()] == [[], [(f"mlx5_1 port 1 counted {said} in an hour", "replace")]]
+    host.port("mlx5_1", **{counter: 0})
+    host.age(3601)
+    assert [host.wrong(), host.wrong()] == [[], []], "the hour is over, and the driver counts from 0 again"
 
 
 def test_the_first_process_that_is_stuck_at_two_looks_is_named(host: Host) -> None:

@@ -22,6 +22,7 @@ RULES = "/usr/lib/clusterwright/diagnostics.json"
 STATE = "/var/lib/clusterwright/diagnostics.json"
 PATH = "/usr/local/bin:/usr/bin:/bin"
 DAY_S = 86400
+HOUR_S = 3600
 
 XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+), ?(.*)")
 """pid and name of a process may stand before the words (docs.nvidia.com/deploy/xid-errors)."""
@@ -141,7 +142,7 @@ def is_wrong(rule: dict[str, Any], value: str) -> bool:
 
 
 def ports(rules: dict[str, Any], root: str, state: dict[str, Any]) -> Iterator[Wrong]:
-    """Give RDMA ports that are down or slower than they were on this host, and links that went down too often in a day (sysfs-class-infiniband)."""
+    """Give RDMA ports that are down or slower than they were on this host, that count errors, and links that went down too often in a day (sysfs-class-infiniband)."""
     folder = os.path.join(root, "sys/class/infiniband")
     known = state.setdefault("ports", {})
     for device in listed(folder):
@@ -161,6 +162,24 @@ def ports(rules: dict[str, Any], root: str, state: dict[str, Any]) -> Iterator[W
             before["fell"] = fell
             if len(before["falls"]) > rules["port_falls"]["above"]:
                 yield {"what": f"{name} lost its link {len(before['falls'])} times in a day", "action": rules["port_falls"]["action"]}
+            yield from port_counters(rules["port_counters"], name, place, before.setdefault("counted", {}))
+
+
+def port_counters(rules: list[dict[str, Any]], name: str, place: str, counted: dict[str, Any]) -> Iterator[Wrong]:
+    """Give the counters of errors that grew too much within an hour.
+
+    Args:
+        counted: counter → its last value, and what it grew by when; kept from look to look.
+    """
+    now = time.time()
+    for rule in rules:
+        value = number(word(place, "counters", rule["counter"]))
+        seen = counted.setdefault(rule["counter"], {"last": value, "grown": []})
+        more = value - seen["last"] if value >= seen["last"] else value
+        seen["grown"] = [[at, by] for at, by in seen["grown"] if now - at < HOUR_S] + ([[now, more]] if more else [])
+        seen["last"] = value
+        if sum(by for _, by in seen["grown"]) > rule["above"]:
+            yield {**rule, "what": f"{name} counted more than {rule['above']} {rule['what']} in an hour"}
 
 
 def file_systems(rules: dict[str, Any], root: str) -> Iterator[Wrong]:
