@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -83,10 +83,10 @@ class Host:
         entries = [json.dumps({"MESSAGE": line, "__MONOTONIC_TIMESTAMP": str(int((after_s + number) * 1e6))}) for number, line in enumerate(lines)]
         self.tool("journalctl", "".join(f"{one}\n" for one in entries), status=0 if lines else 1)
 
-    def port(self, device: str, *, state: str = "4: ACTIVE", rate: str = "400 Gb/sec (4X NDR)", fell: int = 0, **counted: int) -> None:
+    def port(self, device: str, counted: Mapping[str, int] | None = None, *, state: str = "4: ACTIVE", rate: str = "400 Gb/sec (4X NDR)", fell: int = 0) -> None:
         place = self.root / f"sys/class/infiniband/{device}/ports/1"
         (place / "counters").mkdir(parents=True, exist_ok=True)
-        for name, value in (("state", state), ("rate", rate), ("counters/link_downed", fell), *((f"counters/{one}", value) for one, value in counted.items())):
+        for name, value in (("state", state), ("rate", rate), ("counters/link_downed", fell), *((f"counters/{one}", value) for one, value in (counted or {}).items())):
             (place / name).write_text(f"{value}\n")
 
     def age(self, seconds: float) -> None:
@@ -299,13 +299,13 @@ def test_a_link_that_falls_five_times_in_a_day_is_named(host: Host) -> None:
     ],
 )
 def test_a_port_that_counts_errors_within_an_hour_is_named_until_the_hour_is_over(host: Host, counter: str, few: int, many: int, said: str) -> None:
-    host.port("mlx5_1", **{counter: 5000})
+    host.port("mlx5_1", {counter: 5000})
     assert host.wrong() == [], "what was counted before the first look is not counted"
-    host.port("mlx5_1", **{counter: 5000 + few})
+    host.port("mlx5_1", {counter: 5000 + few})
     assert [host.wrong(), host.wrong()] == [[], []]
-    host.port("mlx5_1", **{counter: 5000 + many})
+    host.port("mlx5_1", {counter: 5000 + many})
     assert [host.wrong(), host.wrong()] == [[], [(f"mlx5_1 port 1 counted {said} in an hour", "replace")]]
-    host.port("mlx5_1", **{counter: 0})
+    host.port("mlx5_1", {counter: 0})
     host.age(3601)
     assert [host.wrong(), host.wrong()] == [[], []], "the hour is over, and the driver counts from 0 again"
 
