@@ -30,6 +30,12 @@ BELIEVED = {
 class CloudStack(Deployment):
     """A stack on a simulated cloud, whatever cloud it is."""
 
+    def rebuild(self, *words: str) -> str:
+        """Rebuild hosts; the output is given, a failure fails the test with it."""
+        done = self.clusterwright("rebuild", *words, "--yes")
+        assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+        return done.stdout
+
     def slurm(self, *argv: str) -> str:
         """Run a command on the controller."""
         return self.inside("control-0", *argv).strip()
@@ -91,12 +97,6 @@ class OnCloud(CloudStack):
         found = hosts.first_process(place.names_of(NAME).host(self.instance(hostname)))
         assert found, f"{hostname} does not run"
         return found
-
-    def rebuild(self, *words: str) -> str:
-        """Rebuild hosts; the output is given, a failure fails the test with it."""
-        done = self.clusterwright("rebuild", *words, "--yes")
-        assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
-        return done.stdout
 
 
 def blueprint(name: str, *, network: str, pool: str, software: str = "", control: str = "{machine: m7i.large}", accounting: str = "{protect: false}") -> str:

@@ -42,6 +42,21 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnGoogle]:
         yield one
 
 
+def test_what_has_just_come_up_has_not_drifted(stack: OnGoogle) -> None:
+    checked = stack.clusterwright("drift")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_login_node_is_rebuilt(stack: OnGoogle) -> None:
+    instance, key = stack.instance("login-0").properties["id"], stack.outputs()["login"]["host_key"]
+    stack.rebuild("login-0")
+    assert stack.instance("login-0").properties["id"] != instance
+    assert stack.outputs()["login"]["host_key"] == key
+    assert stack.ssh("sinfo --noheader --format=%P").strip() == "train*"
+    assert stack.cloud.audit() == []
+    assert stack.preview_steps() == []
+
+
 def test_a_cluster_lives_from_up_to_down(stack: OnGoogle) -> None:
     steps = Steps()
     assert stack.running() == {}
