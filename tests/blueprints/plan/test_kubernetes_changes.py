@@ -1,11 +1,12 @@
 """What a changed blueprint does to a running Kubernetes cluster of this machine."""
 
 import dataclasses
+import json
 from typing import Any
 
 import pytest
 
-from blueprints import load, spec
+from blueprints import load, read, spec
 from blueprints.facts import Facts
 from blueprints.plan import changes, kubernetes_upgrades
 from blueprints.spec.cost import Effect
@@ -97,6 +98,38 @@ def test_a_control_plane_keeps_its_number_of_hosts() -> None:
     assert now.kubernetes.control is not None
     old = dataclasses.replace(now, kubernetes=dataclasses.replace(now.kubernetes, control=dataclasses.replace(now.kubernetes.control, count=3)))
     assert [change.path for change in compared(old, now).values() if change.is_refused] == ["kubernetes.control.count"]
+
+
+def servers(control: dict[str, Any]) -> spec.ClusterSpec:
+    """A cluster on servers that exist already."""
+    names = {f"head-{number}": f"10.20.0.{number}" for number in range(1, 5)} | {"gpu-1": "10.20.0.11"}
+    key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILfO7axdAlzocl3lyLUde3ycoDtp7k+/IF+u2cOZy+M0"
+    asked = {
+        "name": "lab",
+        "scheduler": "kubernetes",
+        "software": "debian-13",
+        "inventory": {"hosts": {name: {"address": address, "host_key": key} for name, address in names.items()}},
+        "control": control,
+        "pools": {"train": {"hosts": "gpu-1"}},
+    }
+    return load.from_document(read.from_bytes(json.dumps(asked).encode(), file="lab.yaml"), target="metal", stack="lab", facts=FACTS).spec
+
+
+THREE = {"hosts": "head-[1-3]", "highly_available": True, "address": "10.20.0.9"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refused"),
+    [
+        ({"hosts": "head-1"}, THREE, ["kubernetes.control.members"]),
+        (THREE, {"hosts": "head-1"}, ["kubernetes.control.members"]),
+        ({"hosts": "head-1"}, {"hosts": "head-2"}, ["kubernetes.control.members"]),
+        (THREE, {**THREE, "address": "10.20.0.10"}, ["kubernetes.endpoint"]),
+        (THREE, {**THREE, "hosts": "head-[2-4]"}, []),
+    ],
+)
+def test_servers_of_a_control_plane_are_exchanged_while_its_address_stays(before: dict[str, Any], after: dict[str, Any], refused: list[str]) -> None:
+    assert [change.path for change in compared(servers(before), servers(after)).values() if change.is_refused] == refused
 
 
 @pytest.mark.parametrize(
