@@ -72,7 +72,7 @@ class Control(Section):
     )
     address: Ipv4 | None = Field(
         default=None,
-        description="With hosts of the inventory: a free address of their network that moves between two controllers, for `network.nat` and `network.dns`. Default: the only controller's own.",
+        description="With hosts of the inventory: a free address of their network that moves between two controllers, for `network.nat` and `network.dns`, or between three hosts of Kubernetes' control plane, for the API server. Default: the only controller's own.",
     )
     managed: Managed = Field(
         default=False,

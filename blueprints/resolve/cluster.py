@@ -132,7 +132,7 @@ def _placed(context: Context, cluster: spec.ClusterSpec) -> spec.ClusterSpec:
     if not context.is_cloud:
         known = site.site(context, cluster)
         its_network = dataclasses.replace(network.site(context, own_hosts), balancer_address=site.balancer(context, cluster, known))
-        return dataclasses.replace(cluster, network=its_network, site=known, kubernetes=_answering(context, cluster.kubernetes, known))
+        return dataclasses.replace(cluster, network=its_network, site=known, kubernetes=_answering(cluster.kubernetes, known))
     chosen = subnets.divided(context, cluster, own_hosts=own_hosts)
     return dataclasses.replace(cluster, network=chosen, services=control.services(context, cluster, chosen))
 
@@ -153,14 +153,14 @@ def _addressed(cluster: spec.ClusterSpec, plan: addresses.Plan) -> spec.ClusterS
     return dataclasses.replace(cluster, access=access, slurm=slurm, kubernetes=kubernetes)
 
 
-def _answering(context: Context, kubernetes: spec.Kubernetes | None, known: spec.Site | None) -> spec.Kubernetes | None:
-    """Add the address of the API server on hosts that exist already: the first host's own, or a shared one in front of several."""
+def _answering(kubernetes: spec.Kubernetes | None, known: spec.Site | None) -> spec.Kubernetes | None:
+    """Add the address of the API server on hosts that exist already: the only host's own, or the one that several share."""
     if kubernetes is None or kubernetes.control is None or known is None:
         return kubernetes
     name = kubernetes.control.hostname(0)
     host = known.by_name.get(name)
     first = host.address if host else ""
-    endpoint = kubernetes_parts.placed(kubernetes, first=first, shared=context.blueprint.access.address or first)
+    endpoint = kubernetes_parts.placed(kubernetes, first=first, shared=known.address)
     return dataclasses.replace(kubernetes, endpoint=endpoint)
 
 

@@ -49,6 +49,10 @@ def check_counts(context: Context) -> None:
         what = f"`control.hosts` names {controllers} hosts for the control plane of Kubernetes"
         why = f"etcd needs more than half of its members: with {controllers} it goes on after as many failures as with {controllers - 1}"
         context.error(Code.HOST_COUNT, *CONTROL, what=what, why=why, remedy=f"name {controllers - 1} or {controllers + 1} hosts")
+    if blueprint.scheduler == "kubernetes" and controllers == 1 and blueprint.control.highly_available:
+        what = "`control.hosts` names 1 host, and `control.highly_available` is true"
+        why = "a control plane goes on after the loss of a host where it has three: etcd needs more than half of its members"
+        context.error(Code.HOST_COUNT, *CONTROL, what=what, why=why, remedy="name three hosts, or remove `highly_available`")
 
 
 def _check_repeated(context: Context) -> None:

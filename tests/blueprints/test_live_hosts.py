@@ -390,6 +390,21 @@ def test_hosts_of_kubernetes_reach_the_api_server_the_registry_and_each_others_k
     assert listening["train"] == (10250,)
 
 
+def test_three_hosts_of_a_control_plane_reach_each_others_etcd_and_api_server() -> None:
+    text = blueprint().replace("scheduler: slurm", "scheduler: kubernetes").replace("gpu-[001-004]", "gpu-[003-004]")
+    text = text.replace("control: {hosts: head-1}", "control: {hosts: 'head-1,gpu-[001-002]', address: 10.20.0.99}")
+    cluster = loaded(
+        "\n".join(line for line in text.splitlines() if not line.startswith(("access:", "storage:", "  home:", "    partition:", "    login-1:")))
+    ).spec
+    reached = paths.peers(cluster)
+    assert {(name, port) for name, _, port in reached["head-1"]} == {
+        *((name, port) for name in ("gpu-001", "gpu-002") for port in (2379, 2380, 5000, 6443, 6444)),
+        *((name, 10250) for name in ("gpu-003", "gpu-004")),
+    }
+    assert {port for _, _, port in reached["gpu-003"]} == {5000, 6443, 10250}, "nodes reach what the balancer serves"
+    assert 6444 in paths.ports(cluster, next(group for group in cluster.host_groups if group.name == "kubernetes"))
+
+
 def test_ports_of_services_are_asked_for_where_the_cluster_has_them() -> None:
     def asked(group: str, *, address: str = "", rest_api: bool = False, package_cache: bool = False) -> set[int]:
         assert LAB.spec.site is not None

@@ -14,6 +14,8 @@ SLURMCTLD, SLURMD, SLURMDBD, SLURMRESTD, MARIADB = 6817, 6818, 6819, 6820, 3306
 """slurm.conf(5), SlurmctldPort and SlurmdPort; slurmdbd.conf(5), DbdPort; slurmrestd(8); MariaDB's port."""
 API_SERVER, ETCD, KUBELET, MANAGER, SCHEDULER, REGISTRY = 6443, (2379, 2380), 10250, 10257, 10259, 5000
 """Kubernetes' documentation, "Ports and Protocols"; the registry of the stack is the project's choice (playbooks/roles/kube_registry)."""
+API_SERVER_BEHIND = 6444
+"""Where the API servers of several hosts listen, since their balancer has 6443 (playbooks/kubernetes.yml)."""
 NOT_RESOLVED = "does not resolve"
 """What a host says of a name that its name servers don't know (`components/metal/guest/reach.py`)."""
 REST_API = (6820, 6821)
@@ -47,7 +49,7 @@ _DAEMONS: Mapping[str, _Daemons] = {
         (KUBELET,),
         (API_SERVER, REGISTRY),
         KUBELET,
-        "2379, 2380, 5000, 6443 and 10250 (TCP) and 8472 (UDP)",
+        "2379, 2380, 5000, 6443, 6444 and 10250 (TCP) and 8472 (UDP)",
     ),
 }
 
@@ -65,6 +67,8 @@ def _service_ports(cluster: spec.ClusterSpec, group: spec.HostGroup) -> Iterator
         yield from ssh_places.SHARED_ADDRESS_PORTS
     if group.role == ACCESS and cluster.login.rest_api:
         yield from REST_API
+    if group.role == KUBERNETES and group.count > 1:
+        yield API_SERVER_BEHIND
     if group.role == CONTROL and cluster.site is not None and cluster.site.package_cache:
         yield PACKAGE_CACHE
 
@@ -85,12 +89,22 @@ def peers(cluster: spec.ClusterSpec) -> dict[str, tuple[tuple[str, str, int], ..
         control = [(name, port) for one in of_scheduler if one.role == daemons.control_role for name in one.hostnames for port in daemons.to_control]
         nodes = [(name, daemons.to_nodes) for one in of_scheduler if one.role == COMPUTE for name in one.hostnames]
         for number, name in enumerate(names):
-            further = nodes if group.role == daemons.control_role else [(names[(number + 1) % len(names)], daemons.to_nodes)] if group.role == COMPUTE else []
+            further: list[tuple[str, int]] = []
+            if group.role == daemons.control_role:
+                further = [*nodes, *_between_control(group)]
+            elif group.role == COMPUTE:
+                further = [(names[(number + 1) % len(names)], daemons.to_nodes)]
             found[name] = [(one, port) for one, port in (*control, *further) if one != name]
     by_name = site.by_name
     # A host without an address is not written into /etc/hosts: the daemons ask the name servers for it, by its name.
     places = {name: host.address if addresses.is_ipv4(host.address) else name for name, host in by_name.items()}
     return {name: tuple((one, places[one], port) for one, port in wanted if one in places) for name, wanted in found.items()}
+
+
+def _between_control(group: spec.HostGroup) -> Iterator[tuple[str, int]]:
+    """Give what several hosts of a Kubernetes control plane have to reach of each other: etcd's members, and the API servers behind each host's balancer."""
+    if group.role == KUBERNETES and group.count > 1:
+        yield from ((name, port) for name in group.hostnames for port in (*ETCD, API_SERVER_BEHIND))
 
 
 def scheduler(cluster: spec.ClusterSpec, group: spec.HostGroup) -> str:

@@ -234,3 +234,22 @@ def test_several_hosts_of_a_kubernetes_control_plane_share_an_address_of_their_o
     own = {kubernetes.control.first_address, attempted.spec.network.balancer_address, attempted.spec.network.gateway}
     assert (kubernetes.endpoint.removesuffix(":6443") not in own) == is_several
     assert Code.SCHEDULER_NOT_BUILT not in {one.code for one in attempted.findings}
+
+
+@pytest.mark.parametrize(
+    ("control", "endpoint"),
+    [
+        ({"hosts": "head-1"}, "10.20.0.2:6443"),
+        ({"hosts": "head-[1-3]", "highly_available": True, "address": "10.20.0.9"}, "10.20.0.9:6443"),
+        ({"hosts": "head-[1-3]", "address": "10.20.0.9"}, "10.20.0.9:6443"),
+        ({"hosts": "head-[1-3]"}, ""),
+    ],
+)
+def test_servers_of_a_kubernetes_control_plane_answer_at_the_only_ones_address_or_at_the_shared_one(control: dict[str, Any], endpoint: str) -> None:
+    names = {"head-1": "10.20.0.2", "head-2": "10.20.0.3", "head-3": "10.20.0.4", "gpu-1": "10.20.0.11"}
+    inventory = {"hosts": {name: {"address": address} for name, address in names.items()}}
+    attempted = asked.attempt({"train": {"hosts": "gpu-1"}}, target="metal", scheduler="kubernetes", inventory=inventory, control=control)
+    kubernetes = attempted.spec.kubernetes
+    assert kubernetes is not None
+    assert kubernetes.endpoint == endpoint
+    assert Code.SCHEDULER_NOT_BUILT not in {one.code for one in attempted.findings}
