@@ -83,10 +83,17 @@ class Host:
         entries = [json.dumps({"MESSAGE": line, "__MONOTONIC_TIMESTAMP": str(int((after_s + number) * 1e6))}) for number, line in enumerate(lines)]
         self.tool("journalctl", "".join(f"{one}\n" for one in entries), status=0 if lines else 1)
 
-    def port(self, device: str, counted: Mapping[str, int] | None = None, *, state: str = "4: ACTIVE", rate: str = "400 Gb/sec (4X NDR)", fell: int = 0) -> None:
+    def port(
+        self, device: str, counted: Mapping[str, int] | None = None, *, state: str = "4: ACTIVE", rate: str = "400 Gb/sec (4X NDR)", fell: int = 0
+    ) -> None:
         place = self.root / f"sys/class/infiniband/{device}/ports/1"
         (place / "counters").mkdir(parents=True, exist_ok=True)
-        for name, value in (("state", state), ("rate", rate), ("counters/link_downed", fell), *((f"counters/{one}", value) for one, value in (counted or {}).items())):
+        for name, value in (
+            ("state", state),
+            ("rate", rate),
+            ("counters/link_downed", fell),
+            *((f"counters/{one}", value) for one, value in (counted or {}).items()),
+        ):
             (place / name).write_text(f"{value}\n")
 
     def age(self, seconds: float) -> None:
