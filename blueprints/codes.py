@@ -182,6 +182,7 @@ class Code(FindingCode):
     ACCOUNT_WITHOUT_QUEUE = "CW475", WARNING, "an account of Kubernetes without a queue", "keep Kueue, or give the user an account of the blueprint"
     POLICIES_NOT_ENFORCED = "CW477", WARNING, "nothing enforces the network policies of accounts", "keep the add-on network-policies"
     TAINT_DUPLICATE = "CW480", ERROR, "two taints of a pool with the same key and effect", "remove one of the two"
+    LOAD_BALANCER_EMPTY = "CW481", WARNING, "MetalLB without addresses", "write `kubernetes.load_balancer_cidr`"
     KWOK_POOL_UNKNOWN = "CW478", ERROR, "simulated nodes of a pool that Kubernetes doesn't have", "name a pool of Kubernetes"
     ALERTS_WITHOUT_METRICS = "CW479", ERROR, "alerts of a cluster whose metrics nobody collects", "write `metrics: true`, or remove `alert_webhook`"
     QUOTA_OVER_CAPACITY = "CW476", WARNING, "an account with a larger quota than Kubernetes' nodes have", "write at most what the nodes have"
@@ -244,6 +245,7 @@ class Code(FindingCode):
     KUBERNETES_RANGES = "CW567", ERROR, "ranges of pods, services and hosts that overlap", "choose ranges apart from each other and from the hosts' network"
     POD_RANGE_SMALL = "CW568", ERROR, "a range of pods or services that is too small", "choose a larger range, as the page says"
     CONTROL_ADDRESS = "CW569", (ERROR, WARNING), "an address of the controllers that nodes can't use, or that the controllers can't share", "write a free IPv4 address of the hosts' network into `control.address`"
+    LOAD_BALANCER_RANGE = "CW572", ERROR, "addresses of load balancers that hosts have, or that no host can answer", "write a free part of the hosts' network"
     RULES_TOO_MANY = "CW565", ERROR, "more rules than a security group supports", "allow fewer, larger networks"
 
     # Storage.

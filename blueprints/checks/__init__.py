@@ -19,6 +19,7 @@ from . import (
     identifiers,
     inventory,
     kubernetes,
+    load_balancers,
     maintenance,
     mig,
     mounts,
@@ -50,7 +51,7 @@ Check: TypeAlias = Callable[[spec.ClusterSpec, language.Blueprint, document.Docu
 _CHECKS: tuple[Check, ...] = (
     *(hosts.check, inventory.check, rails.check, names.check, duplicates.check, bmcs.check),
     *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, whole_nodes.check),
-    *(schedulers.check, kubernetes.check, namespaces.check, maintenance.check),
+    *(schedulers.check, kubernetes.check, load_balancers.check, namespaces.check, maintenance.check),
     *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check, acceptance.check),
     *(identifiers.check, network.check, access.check, shared_address.check, site_network.check, mounts.check, storage.check, data_protection.check),
     *(control.check, scale.check, quotas.check, permissions.check, features.check),

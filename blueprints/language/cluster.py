@@ -156,6 +156,10 @@ class Kubernetes(Section):
     )
     pod_cidr: Cidr | None = Field(default=None, description="Addresses of pods; each node has a /24 of them. Default: 10.224.0.0/11.")
     service_cidr: Cidr | None = Field(default=None, description="Addresses of services. Default: 10.63.0.0/16.")
+    load_balancer_cidr: Cidr | None = Field(
+        default=None,
+        description="Free addresses of the hosts' network for services of type LoadBalancer (`10.20.3.0/27`). Installs the add-on metallb. Default: such services get none.",
+    )
     pod_network: Literal["flannel"] = Field(default="flannel", description="The network between pods.")
     addons: dict[CatalogName, bool] = Field(
         default={},

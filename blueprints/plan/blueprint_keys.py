@@ -51,7 +51,7 @@ KEYS: Mapping[str, str] = {
     **{f"{scheduler}.qos.{change}": f"qos.{change}" for scheduler in _SCHEDULERS for change in "+-"},
     **dict.fromkeys(_SCHEDULERS, "scheduler"),
     "slurm.run_by": "control.managed",
-    **{f"kubernetes.{key}": f"kubernetes.{key}" for key in ("version", "pod_cidr", "service_cidr", "pod_network", "registry")},
+    **{f"kubernetes.{key}": f"kubernetes.{key}" for key in ("version", "pod_cidr", "service_cidr", "load_balancer_cidr", "pod_network", "registry")},
     **{f"kubernetes.{key}.{change}": f"kubernetes.{key}.{change}" for key in ("addons", "kwok_nodes") for change in "+-"},
     "kubernetes.control.members": "control.hosts",
     "kubernetes.control.machine.name": "control.machine",

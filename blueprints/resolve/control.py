@@ -71,6 +71,7 @@ def kubernetes(context: Context, node_sets: Sequence[spec.NodeSet], software: sp
         registry=asked.registry or "",
         addons=kubernetes_parts.chosen_addons(context, own),
         kwok_nodes=kubernetes_parts.kwok_nodes(context, own),
+        load_balancer_cidr=kubernetes_parts.load_balancer_cidr(context),
         qos=people.qualities(context.blueprint),
     )
 

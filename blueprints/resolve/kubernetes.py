@@ -71,6 +71,8 @@ def chosen_addons(context: Context, node_sets: Sequence[spec.NodeSet]) -> tuple[
     wanted = {name for name, is_wanted in asked.items() if is_wanted}
     if context.blueprint.kubernetes.kwok_nodes and KWOK not in asked:
         wanted.add(KWOK)
+    if load_balancer_cidr(context) and spec.METALLB not in asked:
+        wanted.add(spec.METALLB)
     gpus = [one.hosts.machine.gpus for one in node_sets if one.hosts.machine.gpus]
     present = {
         When.ALWAYS: True,
@@ -96,6 +98,11 @@ def kwok_nodes(context: Context, node_sets: Sequence[spec.NodeSet]) -> tuple[spe
             remedy = message_text.did_you_mean(name, sorted(pools), allowed="pools")
             context.error(Code.KWOK_POOL_UNKNOWN, SECTION, "kwok_nodes", name, what=what, why=why, remedy=remedy)
     return tuple(spec.KwokNodes(name, count) for name, count in asked.items() if name in pools)
+
+
+def load_balancer_cidr(context: Context) -> str:
+    """Give the addresses of services that are reached from outside; empty where there are none, or a service of a cloud has load balancers of its own."""
+    return "" if counts.kubernetes_offering(context).is_managed else context.blueprint.kubernetes.load_balancer_cidr or ""
 
 
 def _installed(context: Context, wanted: set[str], present: dict[When, bool]) -> Iterator[catalog.Addon]:

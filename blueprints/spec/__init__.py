@@ -11,7 +11,7 @@ from .hosts import Gpus, Hardware, HostGroup, Machine, MigSlices, Nic
 from .network import Network, Subnet
 from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
 from .people import Account, Login, User, accounts_of_jobs
-from .schedulers import POLICY_ENFORCER, Addon, Database, Kubernetes, KwokNodes, Qos, Slurm
+from .schedulers import METALLB, POLICY_ENFORCER, Addon, Database, Kubernetes, KwokNodes, Qos, Slurm
 from .site import Site, SiteBmc, SiteHost, SiteInterface, SiteRoce, SiteRoute, port_address
 from .software import Software
 from .storage import HOMES, Exchange, FileSystem
@@ -21,6 +21,7 @@ from .views import acceptance_view, kubernetes_view, login_view, slurm_view, upg
 
 __all__ = [
     "HOMES",
+    "METALLB",
     "POLICY_ENFORCER",
     "SPEC_VERSION",
     "Account",

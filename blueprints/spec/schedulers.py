@@ -80,6 +80,8 @@ class KwokNodes:
         return f"{self.pool}-kwok"
 
 
+METALLB = "metallb"
+"""The add-on that gives services of type LoadBalancer their addresses where no cloud does."""
 POLICY_ENFORCER = "network-policies"
 """The add-on that enforces NetworkPolicies, which the network plug-ins of the catalogue don't."""
 
@@ -128,6 +130,11 @@ class Kubernetes:
         tuple[KwokNodes, ...],
         cost.Entries(added=cost.in_place("simulated nodes are added"), removed=cost.in_place("the simulated nodes are deleted with what is said to run there")),
     ] = ()
+
+    load_balancer_cidr: Annotated[
+        str, cost.in_place("services of type LoadBalancer get addresses of the other range; what reaches them at an old one ends")
+    ] = ""
+    """Addresses of services that are reached from outside; empty: none."""
 
     @property
     def enforces_policies(self) -> bool:

@@ -3,6 +3,7 @@
 All that a policy of the namespace doesn't name is closed, in both directions. Open are: other pods of the account, the cluster's DNS, the API server, and addresses outside of the cluster
 (data, packages, trackers). Closed are pods of other accounts and of the system, and the hosts themselves: file servers, registries and kubelets that answer there trust their network.
 Pods that use the host's network have none of this: they are the host to everybody.
+Where the blueprint has addresses for services of type LoadBalancer, clients outside of the cluster reach pods too.
 
 Policies add up, so that one more could open everything. Members of an account therefore have none of their own.
 Source: Kubernetes, "Network Policies"; labels of CoreDNS as kubeadm writes them.
@@ -28,7 +29,7 @@ EVERYWHERE = "0.0.0.0/0"
 def of_account(namespace: str, spec: ClusterSpec, *, marks: Mapping[str, str]) -> dict[str, Any]:
     """Give the policy of an account's namespace. Where a cloud runs the control plane, its addresses are unknown, and pods may reach everything."""
     own: list[dict[str, Any]] = [{"podSelector": {}}]
-    rules: dict[str, Any] = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": own}]}
+    rules: dict[str, Any] = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": own}, *_from_outside(spec)]}
     if spec.kubernetes is not None and spec.kubernetes.control is not None:
         rules = {**rules, "policyTypes": ["Ingress", "Egress"], "egress": [{"to": own}, *_outside(spec, spec.kubernetes)]}
     metadata = {"name": NAME, "namespace": namespace, "labels": dict(marks)}
@@ -46,6 +47,13 @@ def rule(*, marks: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         asked=tuple((operation, RESOURCE) for operation in ("CREATE", "UPDATE", "DELETE")),
         conditions={"by-a-member": f"!{may_all}"},
     )
+
+
+def _from_outside(spec: ClusterSpec) -> Iterator[dict[str, Any]]:
+    """Open pods to addresses outside of the cluster where services of accounts can have one that is reached from there."""
+    kubernetes = spec.kubernetes
+    if kubernetes is not None and kubernetes.load_balancer_cidr:
+        yield {"from": [{"ipBlock": {"cidr": EVERYWHERE, "except": sorted((kubernetes.pod_cidr, kubernetes.service_cidr), key=ipaddress.IPv4Network)}}]}
 
 
 def _outside(spec: ClusterSpec, kubernetes: Kubernetes) -> Iterator[dict[str, Any]]:

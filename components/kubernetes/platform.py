@@ -7,10 +7,10 @@ from typing import Any
 import pulumi
 
 from blueprints import catalog
-from blueprints.spec import ClusterSpec, FileSystem
+from blueprints.spec import METALLB, ClusterSpec, FileSystem
 
 from ..provider.resource import OwnResource
-from . import acceptance, kwok_nodes, queues, settings
+from . import acceptance, kwok_nodes, load_balancers, queues, settings
 
 KUEUE, KWOK, TRAINER = "kueue", "kwok", "trainer"
 
@@ -60,10 +60,13 @@ def install(
             opts=_within(reached, [*after, *(installed[one] for one in catalog.addons()[name].needs if one in installed)], opts),
         )
     has_queues = KUEUE in installed
+    balanced = []
+    if kubernetes.load_balancer_cidr and METALLB in installed:
+        balanced.append(_objects("load-balancers", load_balancers.objects(kubernetes), reached, [installed[METALLB]], opts))
     shared = _objects("queues", queues.shared(spec, has_queues=has_queues), reached, [*after, *installed.values()], opts)
     accounts = queues.by_account(spec, has_queues=has_queues, file_systems=file_systems)
     of_accounts = [_objects(f"account-{name}", manifests, reached, [shared], opts) for name, manifests in accounts.items()]
-    applied = [*installed.values(), shared, *of_accounts]
+    applied = [*installed.values(), *balanced, shared, *of_accounts]
     for nodes in kubernetes.kwok_nodes:
         inputs = {**kwok_nodes.inputs_of(kubernetes, nodes), "kubeconfig": reached.kubeconfig}
         after_kwok = _within(reached, [*after, *(one for name, one in installed.items() if name == KWOK)], opts)

@@ -18,8 +18,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from .api import Key, Object, key_of
 
-AUTHORITIES: Mapping[str, str] = {"kueue": "kueue-ca", "jobset": "jobset-ca", "trainer": "kubeflow-trainer-ca"}
-"""Add-on → the name that its controller requires of the authority. Source: pkg/util/cert of each; with another name it would make an authority of its own."""
+AUTHORITIES: Mapping[str, str] = {"kueue": "kueue-ca", "jobset": "jobset-ca", "trainer": "kubeflow-trainer-ca", "metallb": "cert"}
+"""Add-on → the name that its controller requires of the authority. Source: pkg/util/cert of each, and MetalLB's internal/k8s; with another name it would make an authority of its own."""
 AUTHORITY_DAYS, SERVER_DAYS = 3650, 365
 KEY_BITS = 2048
 CLOCK_SKEW = dt.timedelta(hours=1)

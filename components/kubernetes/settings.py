@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from blueprints.spec import POLICY_ENFORCER, Monitoring
+from blueprints.spec import METALLB, POLICY_ENFORCER, Monitoring
 
 from . import labels, monitoring
 
@@ -81,10 +81,17 @@ def _kwok() -> dict[str, Any]:
     return {"Deployment/kwok-controller": _containers({"name": "kwok-controller", "resources": SMALL, **probes})}
 
 
+def _metallb() -> dict[str, Any]:
+    # Every node may answer for an address, whatever its taints keep away.
+    speaker = {"spec": {"template": {"spec": {"containers": [{"name": "speaker", "resources": SMALL, **PROMPT}], "tolerations": [{"operator": "Exists"}]}}}}
+    return {"Deployment/controller": _containers({"name": "controller", "resources": SMALL, **PROMPT}), "DaemonSet/speaker": speaker}
+
+
 _SETTINGS: dict[str, dict[str, Any]] = {
     "kueue": _kueue(),
     "jobset": {"Deployment/jobset-controller-manager": _containers({"name": "manager", "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT})},
     "kwok": _kwok(),
+    METALLB: _metallb(),
     "trainer": {
         "Deployment/kubeflow-trainer-controller-manager": _containers({"name": "manager", "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT})
     },

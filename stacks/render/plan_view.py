@@ -233,6 +233,8 @@ def _kubernetes(kubernetes: Kubernetes) -> Iterator[tuple[str, Shown]]:
     if kubernetes.pod_cidr:
         yield "pods", f"{kubernetes.pod_cidr} by {kubernetes.pod_network}, services {kubernetes.service_cidr}"
         yield "network policies", formatting.policy_enforcement(kubernetes)
+    if kubernetes.load_balancer_cidr:
+        yield "load balancers", f"{kubernetes.load_balancer_cidr}, for services of type LoadBalancer"
     if kubernetes.addons:
         yield "add-ons", ", ".join(f"{one.name} {one.version}" for one in kubernetes.addons)
     if kubernetes.kwok_nodes:

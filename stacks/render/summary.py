@@ -104,6 +104,8 @@ def _kubernetes(kubernetes: spec.Kubernetes) -> Iterator[str]:
     if kubernetes.pod_cidr:
         yield f"Pods: {kubernetes.pod_cidr} by {kubernetes.pod_network}; services: {kubernetes.service_cidr}"
         yield f"Network policies: {policy_enforcement(kubernetes)}"
+    if kubernetes.load_balancer_cidr:
+        yield f"Load balancers: services of type LoadBalancer have addresses of {kubernetes.load_balancer_cidr}"
     if kubernetes.kwok_nodes:
         yield f"Simulated nodes: {kwok_nodes(kubernetes)}"
     if kubernetes.addons:

@@ -1,13 +1,17 @@
 """A Kubernetes cluster on hosts of this machine, its whole life: nodes, simulated GPUs, names, packets between pods, a lost node, and nothing left."""
 
 import base64
+import contextlib
+import ipaddress
 import json
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
 
+from blueprints import addresses
 from components.local.machine import sweep
 from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 
@@ -15,6 +19,9 @@ pytestmark = pytest.mark.hosts
 
 CONTROL, NODES = "kubernetes-0", ("train-0", "train-1")
 GPUS = 8
+STACK = "test-kubernetes"
+*_, FOR_SERVICES, _LAST = addresses.default_network(STACK, addresses.DEFAULT_PREFIX).subnets(new_prefix=27)
+"""Addresses of the hosts' network without hosts; in the last part is its broadcast address."""
 SHELL_IMAGE = "ghcr.io/flannel-io/flannel:v0.28.4"
 """An image of the release. The programs of its node are mounted over it: a shell, Python."""
 PAUSE_IMAGE = "registry.k8s.io/pause:3.10.1"
@@ -32,9 +39,9 @@ done
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """The small Kubernetes blueprint with metrics, up."""
-    chosen = {"monitoring.metrics": True}
-    with deployment("test-kubernetes", tmp_path_factory.mktemp("kubernetes"), blueprint="starter-kubernetes", set=chosen) as one:
+    """The small Kubernetes blueprint with metrics and addresses for services, up."""
+    chosen = {"monitoring.metrics": True, "kubernetes.load_balancer_cidr": str(FOR_SERVICES)}
+    with deployment(STACK, tmp_path_factory.mktemp("kubernetes"), blueprint="starter-kubernetes", set=chosen) as one:
         one.up()
         yield one
 
@@ -141,6 +148,33 @@ def test_pods_under_the_policy_of_an_account_are_closed_to_pods_of_others(cluste
             run(cluster, "stranger", tries, node=node, namespace="other")
     finally:
         kubectl(cluster, "delete", "namespaces", "policed", "other", "--wait=false")
+
+
+def test_a_service_of_an_account_answers_clients_outside_at_an_address_of_the_blueprint(cluster: Deployment) -> None:
+    """In a namespace with an account's policy, which may mount the shell of its node; the client is this machine, in the hosts' network."""
+    policy = next(one for one in found(cluster, "networkpolicies", "--all-namespaces")["items"] if one["metadata"]["name"] == "same-namespace")
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "served", "labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}
+    spec = {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "selector": {"app": "server"}, "ports": [{"port": 80, "targetPort": 8080}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "server", "namespace": "served"}, "spec": spec}
+    copied = {**policy, "metadata": {"name": "copied", "namespace": "served"}}
+    serve = yaml.safe_load(pod("server", "cd /tmp && echo hello > greeting && exec python3 -m http.server 8080", node=NODES[1]))
+    labelled = {**serve, "metadata": {"name": "server", "namespace": "served", "labels": {"app": "server"}}}
+    kubectl(cluster, "apply", "--filename=-", stdin=yaml.safe_dump_all([namespace, copied, service, labelled]))
+
+    def given() -> list[str]:
+        return [one["ip"] for one in found(cluster, "service", "server", "--namespace=served")["status"]["loadBalancer"].get("ingress", ())]
+
+    def answers() -> bool:
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://{given()[0]}/greeting", timeout=3) as answer:
+            return bool(answer.read() == b"hello\n")
+        return False
+
+    try:
+        wait_until(lambda: bool(given()), awaiting="an address for the service", within_s=SOON_S)
+        assert ipaddress.IPv4Address(given()[0]) in FOR_SERVICES
+        wait_until(answers, awaiting="the service to answer", within_s=SOON_S)
+    finally:
+        kubectl(cluster, "delete", "namespace", "served", "--wait=false")
 
 
 def test_prometheus_reaches_all_that_it_scrapes_and_answers_on_loopback_only(cluster: Deployment) -> None:
