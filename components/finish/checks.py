@@ -53,6 +53,7 @@ class Code(FindingCode):
     FREE_QUOTA = "CW934", ERROR, "a waiting job does not run when quota is free again", "look at the log of kueue-controller-manager in namespace kueue-system"
     TRAINING = "CW935", ERROR, "a training job over nodes of a pool does not run, or does not learn what one process would", "look at the logs of kubeflow-trainer-controller-manager in namespace kubeflow-system and of jobset-controller-manager in jobset-system"
     GPUS_OF_POD = "CW936", ERROR, "a pod can open GPUs that it was not given, or can't open its own", "look at the log of the device plugin, and at the journals of kubelet and containerd on the node"
+    SERVICE_ADDRESS = "CW937", ERROR, "a service of type LoadBalancer gets no address, or one of another range", "look at the log of the Deployment controller in namespace metallb-system"
     # fmt: on
 
 
@@ -96,6 +97,7 @@ NAMES = {
     "quota that is free again": Code.FREE_QUOTA,
     "training job": Code.TRAINING,
     "GPUs of a pod": Code.GPUS_OF_POD,
+    "address of a service": Code.SERVICE_ADDRESS,
 }
 """What a document of acceptance calls a check."""
 LEVELS = {"fail": ERROR, "error": ERROR, "warn": WARNING}

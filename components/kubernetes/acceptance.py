@@ -12,7 +12,7 @@ from blueprints.spec import NodeSet
 
 from ..finish import checks, inspection_results
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
-from . import acceptance_jobs, apply, confinement, group, labels, queues, readiness, training
+from . import acceptance_jobs, apply, confinement, group, labels, queues, readiness, service_addresses, training
 from .acceptance_jobs import AcceptanceInputs, PoolInputs
 from .api import Api, Key
 
@@ -68,6 +68,8 @@ def pools(node_sets: Sequence[NodeSet]) -> tuple[PoolInputs, ...]:
 def run(api: Api, inputs: AcceptanceInputs, work: Work) -> list[dict[str, Any]]:
     """Run all checks, and give their results in the form of `finish.checks`. What they create is deleted."""
     found = [*_nodes(api, inputs, work)]
+    if inputs.load_balancer_cidr:
+        found += service_addresses.checks(api, inputs.load_balancer_cidr, work)
     pool = next((one for one in inputs.pools if one.gpus and one.always), None)
     if pool is None or _has_failed(found):
         return found

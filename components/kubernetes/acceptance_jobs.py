@@ -52,6 +52,8 @@ class AcceptanceInputs:
     """What the result stands for: another value makes the checks run again."""
     trains: bool = False
     """The cluster has the Trainer, and a training job proves it."""
+    load_balancer_cidr: str = ""
+    """Addresses that services of type LoadBalancer get; empty: none."""
 
 
 def check(subject: str, name: str, expected: str, measured: str, detail: str, *, ok: bool) -> dict[str, Any]:
@@ -76,6 +78,7 @@ LOOK_AT: Mapping[str, str] = {
     "preemption": "the log of kueue-controller-manager in namespace kueue-system",
     "quota that is free again": "the log of kueue-controller-manager in namespace kueue-system",
     "training job": "the log of kubeflow-trainer-controller-manager in namespace kubeflow-system, and that of jobset-controller-manager in jobset-system",
+    "address of a service": "the log of the Deployment controller in namespace metallb-system",
 }
 """Where to look when a check fails."""
 

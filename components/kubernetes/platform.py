@@ -75,6 +75,8 @@ def install(
     proven = {"has_queues": has_queues, "proves": {"installed": contents, **(proves or {})}}
     if TRAINER in installed:
         proven["trains"] = True
+    if balanced:
+        proven["load_balancer_cidr"] = kubernetes.load_balancer_cidr
     return _accept(spec, proven, reached, [*after, *applied], opts)
 
 
