@@ -442,7 +442,7 @@ MUTATIONS = (
     Mutation("components/aws/offerings/slurm_hosts.py", "after=[*attached, *login.reached_by]", "after=attached", ("tests/components/aws/test_hosts.py",)),
     Mutation(
         "components/bootstrap/cloud_init.py",
-        "for mount in config.mounts if not mount.is_disk]",
+        "for mount in config.mounts if not (mount.is_disk or mount.is_late)]",
         "for mount in config.mounts]",
         ("tests/components/test_bootstrap.py",),
     ),
