@@ -35,13 +35,13 @@ def folder(playbooks: Path) -> Path | None:
 
 
 def _key(playbooks: Path) -> str:
-    """Hash what archives are made of: the project's own modules by content, Ansible's by version and place."""
+    """Hash what archives are made of: the project's own modules by content, wherever they lie; Ansible's by version and place."""
     import ansible
 
     total = hashlib.sha256(f"{ansible.__version__} {ansible.__file__} {sys.version}".encode())
     for place in (playbooks, *sorted((playbooks / "roles").glob("*"))):
         for file in sorted(file for name in OWN_CODE for file in (place / name).rglob("*.py")):
-            total.update(f"\0{file}\0".encode() + file.read_bytes())
+            total.update(f"\0{file.relative_to(playbooks)}\0".encode() + file.read_bytes())
     return total.hexdigest()[:20]
 
 

@@ -69,6 +69,11 @@ def test_the_next_run_takes_what_a_run_made_until_the_module_changes(cache: Path
     assert len(archives(cache)) == 2
 
 
+def test_another_place_with_the_same_modules_is_the_same_folder(playbooks: Path, tmp_path: Path) -> None:
+    before = module_cache.folder(playbooks)
+    assert module_cache.folder(playbooks.rename(tmp_path / "moved")) == before
+
+
 @pytest.mark.parametrize("change", ["library/greet.py", "module_utils/words.py", "roles/one/library/more.py"])
 def test_other_modules_are_another_folder(playbooks: Path, change: str) -> None:
     before = module_cache.folder(playbooks)

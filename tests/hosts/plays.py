@@ -1,13 +1,16 @@
-"""Run roles of the playbooks on plain servers, without a stack: by Ansible, as the servers' owner."""
+"""Run roles of the playbooks on plain servers, without a stack: by Ansible as finishing runs it, and as the servers' owner."""
 
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from components.finish import module_cache
 from components.finish.playbook import PLAYBOOKS
+from components.finish.supervise import UNPACKED
 from tests.hosts.deployment import QUICK_SSH
 from tests.hosts.plain import PlainHosts
 
@@ -38,7 +41,9 @@ def run(
         "ANSIBLE_PRIVATE_KEY_FILE": str(servers.identity),
         "ANSIBLE_SSH_ARGS": f"-F none -o UserKnownHostsFile={folder / 'known_hosts'} -o BatchMode=yes -o ControlMaster=no {' '.join(QUICK_SSH)}",
     }
-    words = ["ansible-playbook", "-i", str(folder / "inventory.json"), "-e", f"@{folder / 'variables.json'}", str(folder / "play.yml")]
+    modules = module_cache.folder(PLAYBOOKS)
+    program = [sys.executable, "-m", "components.finish.ansible_program", str(modules or ""), str(UNPACKED / modules.name) if modules else ""]
+    words = [*program, "-i", str(folder / "inventory.json"), "-e", f"@{folder / 'variables.json'}", str(folder / "play.yml")]
     return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False)
 
 
