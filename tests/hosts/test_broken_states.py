@@ -107,8 +107,8 @@ CASES = {
 }
 
 
-LIKE_OTHERS = ("bridge deleted", "machine rebooted", "table of users emptied")
-"""Cases whose repair others need, too: an interface, hosts that are started again, files that roles write."""
+LIKE_OTHERS = ("bridge deleted", "interface deleted", "machine rebooted", "table of users emptied")
+"""Cases whose repair others need, too: a network, a cable (in `test_starter`), hosts that are started again, files that roles write."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.soak] if name in LIKE_OTHERS else []) for name in CASES])
