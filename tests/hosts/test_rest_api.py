@@ -36,9 +36,14 @@ def token(stack: Deployment, *words: str) -> str:
     return given.stdout.strip()
 
 
-def asked(stack: Deployment, path: str = NODES, **headers: str) -> tuple[int, Any]:
-    """Ask the API at the address where users log in; give the status and the answer."""
-    address = json.loads(stack.run("pulumi", "stack", "output", "login", "--json", "--stack", stack.stack).stdout)["address"]
+@pytest.fixture(scope="module")
+def address(stack: Deployment) -> str:
+    """Give the address where users log in."""
+    return str(stack.outputs()["login"]["address"])
+
+
+def asked(address: str, path: str = NODES, **headers: str) -> tuple[int, Any]:
+    """Ask the API; give the status and the answer."""
     connection = http.client.HTTPConnection(address, rest.PORT, timeout=30)
     try:
         connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
@@ -49,17 +54,17 @@ def asked(stack: Deployment, path: str = NODES, **headers: str) -> tuple[int, An
         connection.close()
 
 
-def test_a_token_opens_the_api_and_nothing_else_does(stack: Deployment) -> None:
+def test_a_token_opens_the_api_and_nothing_else_does(stack: Deployment, address: str) -> None:
     given = token(stack, "--user", "ada")
-    status, answer = asked(stack, X_SLURM_USER_TOKEN=given)
+    status, answer = asked(address, X_SLURM_USER_TOKEN=given)
     assert status == 200
     assert [node["name"] for node in answer["nodes"]] == ["train-0"]
-    assert asked(stack, Authorization=f"Bearer {given}")[0] == 200
-    assert asked(stack)[0] == 401
-    assert asked(stack, X_SLURM_USER_TOKEN=f"{given[:-4]}AAAA")[0] == 401
+    assert asked(address, Authorization=f"Bearer {given}")[0] == 200
+    assert asked(address)[0] == 401
+    assert asked(address, X_SLURM_USER_TOKEN=f"{given[:-4]}AAAA")[0] == 401
     short = token(stack, "--lifespan", "5")
-    wait_until(lambda: asked(stack, X_SLURM_USER_TOKEN=short)[0] == 401, awaiting="the token to expire", within_s=60)
-    assert asked(stack, X_SLURM_USER_TOKEN=given)[0] == 200
+    wait_until(lambda: asked(address, X_SLURM_USER_TOKEN=short)[0] == 401, awaiting="the token to expire", within_s=60)
+    assert asked(address, X_SLURM_USER_TOKEN=given)[0] == 200
 
 
 def test_the_key_of_tokens_is_on_the_controller_alone(stack: Deployment) -> None:
