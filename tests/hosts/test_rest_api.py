@@ -76,8 +76,10 @@ def test_the_key_of_tokens_is_on_the_controller_alone(stack: Deployment) -> None
         assert secret not in stack.inside(host, "sh", "-c", "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr '\\0' ' '")
 
 
-def test_a_second_up_changes_nothing(stack: Deployment) -> None:
+def test_a_second_up_changes_nothing_and_hosts_are_as_recorded(stack: Deployment) -> None:
+    """Packages of the API came after the image was recorded."""
     assert stack.preview_changes() == {}
+    assert json.loads(stack.clusterwright("drift", "--layer", "hosts", "--json").stdout)["findings"] == []
 
 
 def test_a_user_without_a_place_in_the_cluster_gets_no_token(stack: Deployment) -> None:
