@@ -165,6 +165,8 @@ class Target:
     """What carries SSH to hosts without a public address; None: the cloud has nothing."""
     host_reports: HostReports | None
     """None: the cloud repairs no host that somebody reports."""
+    os_login: str
+    """The cloud's service that decides who logs in to hosts; empty: it has none."""
     enable_apis: str
     """The command that enables APIs, with `{apis}` and `{account}`."""
     read_access: str
@@ -262,6 +264,7 @@ def target(name: str) -> Target:
         "pair_storage": entry.get("pair_storage", ""),
         "tunnel": Tunnel(**entry["tunnel"]) if "tunnel" in entry else None,
         "host_reports": _host_reports(**entry["host_reports"]) if "host_reports" in entry else None,
+        "os_login": entry.get("os_login", ""),
         "enable_apis": entry.get("enable_apis", ""),
         "read_access": entry.get("read_access", ""),
     }

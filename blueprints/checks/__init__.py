@@ -26,6 +26,7 @@ from . import (
     names,
     namespaces,
     network,
+    os_login,
     partitions,
     permissions,
     placement,
@@ -53,7 +54,17 @@ _CHECKS: tuple[Check, ...] = (
     *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, whole_nodes.check),
     *(schedulers.check, kubernetes.check, load_balancers.check, namespaces.check, maintenance.check),
     *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check, acceptance.check),
-    *(identifiers.check, network.check, access.check, shared_address.check, site_network.check, mounts.check, storage.check, data_protection.check),
+    *(
+        identifiers.check,
+        network.check,
+        access.check,
+        os_login.check,
+        shared_address.check,
+        site_network.check,
+        mounts.check,
+        storage.check,
+        data_protection.check,
+    ),
     *(control.check, scale.check, quotas.check, permissions.check, features.check),
 )
 

@@ -102,6 +102,10 @@ class Access(Section):
         default=False,
         description="Reach the first login node through the cloud's own tunnel (Identity-Aware Proxy), by the rights of who connects: no load balancer, no public address.",
     )
+    os_login: bool = Field(
+        default=False,
+        description="Let the cloud decide who logs in (OS Login): users with a `cloud_identity` get the roles for login nodes, and keys of their Google Account.",
+    )
     rest_api: bool = Field(
         default=False, description="Serve Slurm's REST API (slurmrestd) at the login nodes' address. `clusterwright token` gives users access."
     )

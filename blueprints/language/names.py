@@ -27,6 +27,8 @@ LABEL_PREFIX_LENGTH = 253
 
 # How names look, for the functions here and for the schema that editors read.
 FORM = re.compile("[a-z]([a-z0-9-]*[a-z0-9])?")
+USER = re.compile("[a-z]([a-z0-9_-]*[a-z0-9])?")
+"""A user's name may have underscores: directories make names from addresses (`ada_example_org`)."""
 LABEL_VALUE = re.compile("[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
 LABEL_PREFIX = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 TAG = re.compile("[a-z][a-z0-9_-]{0,62}")
@@ -38,6 +40,9 @@ INTERFACE = re.compile(r"[A-Za-z0-9_.-]{1,15}")
 """IFNAMSIZ of Linux: 15 characters and the end."""
 LOOPBACK = "lo"
 LINUX_USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
+
+CLOUD_IDENTITY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._%+-]*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
+"""An e-mail address, as policies of a cloud name a person."""
 
 RESERVED_POOLS = {
     **dict.fromkeys(("control", "login", "access", "balancer", "gateway"), "hosts of the cluster itself have this name"),
@@ -175,8 +180,18 @@ def storage(name: str) -> str:
 
 
 def user(name: str) -> str:
-    fit = _fit(name, "user", LINUX_NAME_LENGTH, why="Linux allows no longer ones")
+    fit = _fit(name, "user", LINUX_NAME_LENGTH, why="Linux allows no longer ones", form=USER, characters="digits, hyphens and underscores")
     return _free(fit, "user", "the operating system has a user or group of this name" if name in RESERVED_USERS else None)
+
+
+def cloud_identity(address: str) -> str:
+    """Check the address by which a cloud knows a person."""
+    if CLOUD_IDENTITY.fullmatch(address):
+        return address
+    what = f"{message_text.quoted(address)} is not the address of a person"
+    bare = address.partition(":")[2]
+    remedy = f"write {message_text.quoted(bare)}" if CLOUD_IDENTITY.fullmatch(bare) else "write it like `ada@example.org`"
+    raise Unfit(Code.NAME_FORM, what, why="the cloud's policies name a person by an e-mail address", remedy=remedy)
 
 
 def uid(number: int) -> int:
@@ -200,15 +215,15 @@ def _number(count: int) -> str:
     return f"{count} hosts" if count < 10**12 else "more than a million million hosts"
 
 
-def _fit(name: str, kind: str, length: int, *, why: str) -> str:
+def _fit(name: str, kind: str, length: int, *, why: str, form: re.Pattern[str] = FORM, characters: str = "digits and hyphens") -> str:
     if len(name) > length:
         what = f"the {kind} name {message_text.quoted(name)} has {len(name)} characters"
         raise Unfit(Code.NAME_LENGTH, what, why=f"{why}, so it may have {length} at most", remedy="choose a shorter one")
-    if not FORM.fullmatch(name):
+    if not form.fullmatch(name):
         mended = re.sub("[^a-z0-9]+", "-", name.lower()).lstrip("-0123456789").rstrip("-")
         remedy = f"write {message_text.quoted(mended)}" if mended else "begin it with a letter"
         article = "an" if kind[0] in "aeiou" else "a"
-        why = f"the name of {article} {kind} has lower-case letters, digits and hyphens, begins with a letter and ends with a letter or digit, so that it is a name everywhere"
+        why = f"the name of {article} {kind} has lower-case letters, {characters}, begins with a letter and ends with a letter or digit, so that it is a name everywhere"
         raise Unfit(Code.NAME_FORM, f"{message_text.quoted(name)} can't be the name of {article} {kind}", why=why, remedy=remedy)
     return name
 

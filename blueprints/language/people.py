@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from .section import AccountReference, PublicKey, QosReference, Section, Text, TimeLimit, Uid
+from .section import AccountReference, CloudIdentity, PublicKey, QosReference, Section, Text, TimeLimit, Uid
 
 
 class Limits(Section):
@@ -57,4 +57,8 @@ class User(Section):
     admin: bool = Field(default=False, description="May administer the scheduler and become root (`sudo`) on all hosts.")
     ssh_keys: tuple[PublicKey, ...] = Field(
         default=(), strict=False, max_length=100, description="OpenSSH public keys, one line each. Without any, the stack creates a key pair."
+    )
+    cloud_identity: CloudIdentity | None = Field(
+        default=None,
+        description="With `access.os_login`: the user's Google Account (`ada@example.org`). Google Cloud then decides who logs in, with the keys of that account.",
     )

@@ -22,9 +22,9 @@ def _whole(pattern: re.Pattern[str] | str) -> str:
     return f"^(?:{text})$"
 
 
-def _name(title: str, example: str, length: int, *, reserved: Iterable[str] = ()) -> pydantic.WithJsonSchema:
+def _name(title: str, example: str, length: int, *, reserved: Iterable[str] = (), form: re.Pattern[str] = names.FORM) -> pydantic.WithJsonSchema:
     taken = {"not": {"enum": sorted(reserved)}} if reserved else {}
-    return _form(title, names.FORM, example, maxLength=length, **taken)
+    return _form(title, form, example, maxLength=length, **taken)
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -74,7 +74,8 @@ POOL = _name("name of a pool", "train", names.POOL_LENGTH, reserved=names.RESERV
 STORAGE = _name("name of a file system", "home", names.STORAGE_LENGTH)
 ACCOUNT = _name("name of an account", "research", names.ACCOUNT_LENGTH, reserved=names.RESERVED_ACCOUNTS)
 QOS = _name("name of a quality of service", "high", names.ACCOUNT_LENGTH, reserved=names.RESERVED_QOS)
-USER = _name("name of a user", "ada", names.LINUX_NAME_LENGTH, reserved=names.RESERVED_USERS)
+USER = _name("name of a user", "ada", names.LINUX_NAME_LENGTH, reserved=names.RESERVED_USERS, form=names.USER)
+CLOUD_IDENTITY = _form("address of a person", names.CLOUD_IDENTITY, "ada@example.org")
 _LABEL_KEY = rf"(?:{names.LABEL_PREFIX.pattern}/)?{names.LABEL_VALUE.pattern}"
 _OTHERS_LABEL = rf"^(?:.*\.)?(?:{_any_of(names.RESERVED_LABELS)})/|[^/]{{{names.LABEL_LENGTH + 1}}}$|^[^/]{{{names.LABEL_PREFIX_LENGTH + 1}}}"
 LABEL_KEY = _form("key of a label", _LABEL_KEY, "team", "example.org/team", **_but_for(_OTHERS_LABEL))

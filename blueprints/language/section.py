@@ -117,6 +117,7 @@ AccountReference = Annotated[str, pydantic.AfterValidator(values.identifier), sc
 """An account as others name it: `root`, which Slurm makes itself, too."""
 QosReference = Annotated[str, pydantic.AfterValidator(values.identifier), schema_patterns.IDENTIFIER]
 """A quality of service as others name it: `normal`, which Slurm makes itself, too."""
+CloudIdentity = Annotated[str, pydantic.AfterValidator(names.cloud_identity), schema_patterns.CLOUD_IDENTITY]
 UserName = Annotated[str, pydantic.AfterValidator(names.user), schema_patterns.USER]
 LabelKey = Annotated[str, pydantic.AfterValidator(names.label), schema_patterns.LABEL_KEY]
 LabelValue = Annotated[str, pydantic.AfterValidator(names.label_value), schema_patterns.LABEL_VALUE]

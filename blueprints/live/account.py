@@ -227,7 +227,7 @@ def profile(cluster: spec.ClusterSpec) -> str:
 
 
 def _apis(cluster: spec.ClusterSpec) -> tuple[str, ...]:
-    """Name the APIs that a cluster needs: those of every cluster, of its file systems, of a managed accounting database, and of a tunnel."""
+    """Name the APIs that a cluster needs: those of every cluster, of its file systems, of a managed accounting database, of a tunnel and of OS Login."""
     known = catalog.target(cluster.target).apis
     is_managed = cluster.slurm is not None and cluster.slurm.database.placement == "managed"
     users = [
@@ -235,6 +235,7 @@ def _apis(cluster: spec.ClusterSpec) -> tuple[str, ...]:
         *(one.kind for one in cluster.storage if one.source is None),
         *(["database"] if is_managed else []),
         *(["tunnel"] if cluster.login.tunnel else []),
+        *(["os_login"] if cluster.login.os_login else []),
     ]
     shared = catalog.target(cluster.target).pair_storage
     if shared and cluster.slurm is not None and cluster.slurm.control is not None and cluster.slurm.control.count > 1:

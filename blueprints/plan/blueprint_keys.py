@@ -16,7 +16,7 @@ _SAME = (
     ),
     *(f"storage.*.exchange.{key}" for key in ("bucket", "import_files", "export_files")),
     *(f"accounts.*.{key}" for key in ("description", "parent", "share", "qos")),
-    *(f"users.*.{key}" for key in ("uid", "ssh_keys", "accounts", "admin")),
+    *(f"users.*.{key}" for key in ("uid", "ssh_keys", "accounts", "admin", "cloud_identity")),
     *(f"{section}.{change}" for section in ("storage", "accounts", "users") for change in "+-"),
 )
 
@@ -71,6 +71,7 @@ KEYS: Mapping[str, str] = {
     "login.load_balancer": "access.load_balancer",
     "login.allowed_cidrs": "access.allowed_cidrs",
     "login.tunnel": "access.tunnel",
+    "login.os_login": "access.os_login",
     "login.ldap_uri": "access.ldap.uri",
     "login.ldap_base": "access.ldap.base",
     "slurm.database.placement": "accounting.database",

@@ -72,7 +72,7 @@ def _unplaced(context: Context) -> spec.ClusterSpec:
         access=control.access(context),
         storage=storage.over_fabric(storage.resolve(context), node_sets, target=context.target.name, profile=chosen.profile),
         accounts=people.accounts(blueprint),
-        users=people.users(blueprint),
+        users=people.users(blueprint, has_os_login=blueprint.access.os_login and bool(context.target.os_login)),
         simulated=software.simulated(chosen),
         slurm=slurm,
         kubernetes=control.kubernetes(context, node_sets, chosen),
@@ -189,4 +189,5 @@ def _login(access: language.Access, target: catalog.Target) -> spec.Login:
         ldap_base=directory.base if directory else None,
         rest_api=access.rest_api,
         tunnel=tunnel,
+        os_login=access.os_login and bool(target.os_login),
     )

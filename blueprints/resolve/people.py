@@ -21,9 +21,23 @@ def accounts(blueprint: language.Blueprint) -> tuple[spec.Account, ...]:
     )
 
 
-def users(blueprint: language.Blueprint) -> tuple[spec.User, ...]:
+def users(blueprint: language.Blueprint, *, has_os_login: bool) -> tuple[spec.User, ...]:
+    """Resolve users.
+
+    Args:
+        has_os_login: the cloud decides who logs in.
+    """
     return tuple(
-        spec.User(name, entry.uid, entry.account, entry.ssh_keys, accounts=entry.accounts, admin=entry.admin) for name, entry in blueprint.users.items()
+        spec.User(
+            name,
+            entry.uid,
+            entry.account,
+            entry.ssh_keys,
+            accounts=entry.accounts,
+            admin=entry.admin,
+            cloud_identity=(entry.cloud_identity or "") if has_os_login else "",
+        )
+        for name, entry in blueprint.users.items()
     )
 
 

@@ -14,9 +14,11 @@ from .upgrade import upgrade
 
 LEFT_OUT = frozenset(
     {
+        "cloud_identity",
         "health_brake",
         "lowered_from_gbs",
         "members",
+        "os_login",
         "reachable_min",
         "rest_api",
         "rolling",

@@ -33,6 +33,8 @@ class User:
     accounts: Annotated[tuple[str, ...], cost.ACCOUNTING_SETTING] = ()
     """Further ones that jobs may name."""
     admin: Annotated[bool, cost.in_place("rights from the next login on")] = False
+    cloud_identity: Annotated[str, cost.in_place("who may log in, from the next login on")] = ""
+    """The account by which the cloud knows the user, who logs in with its keys and rights; empty: with `ssh_keys`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Login:
     """Slurm's REST API answers at the address of the login nodes."""
     tunnel: Annotated[bool, cost.in_place("the way to log in changes, and the load balancer comes or goes")] = False
     """People and `up` reach the first login node through the cloud's own tunnel."""
+    os_login: Annotated[bool, cost.replaces_nodes("login nodes are created again; sessions on them end")] = False
+    """The cloud decides who logs in to login nodes."""
 
 
 def accounts_of_jobs(accounts: Sequence[Account]) -> tuple[Account, ...]:

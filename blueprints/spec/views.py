@@ -12,6 +12,7 @@ from .cluster import ClusterSpec
 from .codec import from_record
 from .hosts import HostGroup
 from .nodes import NodeSet
+from .people import User
 from .site import SiteInterface
 from .storage import HOMES, FileSystem
 
@@ -45,7 +46,7 @@ def slurm_view(spec: ClusterSpec) -> dict[str, Any]:
         "access": _hosts(spec.access),
         "storage": [_storage(one) for one in spec.storage],
         "accounts": [dataclasses.asdict(one) for one in spec.accounts],
-        "users": [dataclasses.asdict(one) for one in spec.users],
+        "users": [_user(one) for one in spec.users],
         "slurm": {
             "control": _hosts(slurm.control) if slurm.control else None,
             "qos": [dataclasses.asdict(one) for one in slurm.qos],
@@ -164,6 +165,11 @@ def _storage(file_system: FileSystem) -> dict[str, Any]:
     """Leave out the default, which stacks of earlier versions have, too."""
     is_usual = not file_system.writable_by and (file_system.mount == HOMES or file_system.writers == "users")
     return {"name": file_system.name, "mount": file_system.mount, **({} if is_usual else {"writable_by": file_system.writers})}
+
+
+def _user(user: User) -> dict[str, Any]:
+    """Leave out what the cloud alone reads: who logs in with which account configures no host."""
+    return {name: value for name, value in dataclasses.asdict(user).items() if name != "cloud_identity"}
 
 
 def _hosts(group: HostGroup) -> dict[str, Any]:

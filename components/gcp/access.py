@@ -15,6 +15,7 @@ from . import tunnel
 from .hosts import HostsArgs, Instances
 from .names import Names
 from .network import Network
+from .os_login import OsLogin, OsLoginArgs
 from .security import SSH, is_public
 
 
@@ -119,6 +120,9 @@ class LoginNodesArgs:
     network: Network
     image: pulumi.Input[str]
     account: pulumi.Input[str]
+    account_name: pulumi.Input[str]
+    """Full name of the service account."""
+    users: Sequence[spec.User]
     user_data: pulumi.Output[str]
     """The same for all login nodes."""
     host_key: pulumi.Input[str]
@@ -153,6 +157,7 @@ class LoginNodes:
             host_key=args.host_key,
             jump_key=args.host_key,
             needs=args.needs,
+            os_login=args.login.os_login,
         )
         made = Instances("access", hosts, opts=opts)
         self.reached_by, self.jump, self.jump_command = [], pulumi.Output.from_input(""), pulumi.Output.from_input("")
@@ -165,6 +170,8 @@ class LoginNodes:
         if args.login.tunnel and args.group.count:
             front = self.jump = made.instances[0].name
             self.jump_command = tunnel.command(front, zone=args.zone, project=args.project)
+        if args.login.os_login and args.group.count:
+            OsLogin("os-login", OsLoginArgs(args.users, made.instances, zone=args.zone, project=args.project, account=args.account_name), opts=opts)
         self.addresses = dict(zip(args.group.hostnames, made.addresses, strict=True))
         self.described = made.described(jump=self.jump, jump_command=self.jump_command, after=self.reached_by)
         carried = self.jump_command if args.login.tunnel else None

@@ -62,9 +62,11 @@ FORMS: Mapping[str, Form] = {
 }
 """Ids as the provider's documentation has them under "Import"; paths as in Google's discovery documents."""
 PARTS: Mapping[str, str] = {
+    "gcp:compute/instanceIAMBinding:InstanceIAMBinding": "projects/{project}/zones/{zone}/instances/{instanceName}/{role}",
     "gcp:compute/routerNat:RouterNat": "{project}/{region}/{router}/{name}",
     "gcp:projects/iAMMember:IAMMember": "{project}/{role}/{member}",
     "gcp:secretmanager/secretIamMember:SecretIamMember": "{secretId}/{role}/{member}",
+    "gcp:serviceaccount/iAMBinding:IAMBinding": "{serviceAccountId}/{role}",
     "gcp:serviceaccount/iAMMember:IAMMember": "{serviceAccountId}/{role}/{member}",
     "gcp:servicenetworking/connection:Connection": "{escaped_network}:{service}",
     "gcp:sql/database:Database": "projects/{project}/instances/{instance}/databases/{name}",

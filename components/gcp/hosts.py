@@ -40,6 +40,8 @@ class HostsArgs:
     disks: Sequence[Volume] = ()
     """Of the first host."""
     needs: Sequence[pulumi.Resource] = ()
+    os_login: bool = False
+    """Google Cloud decides who logs in."""
 
 
 class Instances(pulumi.ComponentResource):
@@ -110,7 +112,7 @@ class Instances(pulumi.ComponentResource):
             attached_disks=attached,
             network_interfaces=[interface],
             service_account=compute.InstanceServiceAccountArgs(email=args.account, scopes=[SCOPE]),
-            metadata=metadata(args.user_data[number]),
+            metadata=metadata(args.user_data[number], os_login=args.os_login),
             scheduling=compute.InstanceSchedulingArgs(automatic_restart=True, on_host_maintenance="MIGRATE" if family.migrates else "TERMINATE"),
             shielded_instance_config=compute.InstanceShieldedInstanceConfigArgs(
                 # Kernel modules that the roles build are not signed, so that secure boot would refuse them.
@@ -124,9 +126,9 @@ class Instances(pulumi.ComponentResource):
         )
 
 
-def metadata(user_data: pulumi.Input[str]) -> Mapping[str, pulumi.Input[str]]:
-    """Give the metadata of a host: what cloud-init reads, and no way in beside the cluster's own users."""
-    return {"user-data": user_data, "enable-oslogin": "FALSE", "block-project-ssh-keys": "TRUE", "serial-port-enable": "FALSE"}
+def metadata(user_data: pulumi.Input[str], *, os_login: bool = False) -> Mapping[str, pulumi.Input[str]]:
+    """Give the metadata of a host: what cloud-init reads, and no way in beside the cluster's own users and, where it is asked for, OS Login."""
+    return {"user-data": user_data, "enable-oslogin": "TRUE" if os_login else "FALSE", "block-project-ssh-keys": "TRUE", "serial-port-enable": "FALSE"}
 
 
 def _described(name: str, known: dict[str, Any]) -> dict[str, Any]:

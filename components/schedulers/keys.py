@@ -19,14 +19,14 @@ class People:
 
     admin: contract.SshKey
     users: Mapping[str, contract.SshKey]
-    """Users who brought no key of their own."""
+    """Users who brought no key of their own, and whose keys no cloud knows."""
 
 
 def of_people(users: Iterable[User], *, opts: pulumi.ResourceOptions) -> People:
     """Make the administrator's key and those of users who brought none."""
     return People(
         admin=ssh_key("admin-key", opts=opts),
-        users={user.name: ssh_key(f"user-{user.name}-key", opts=opts) for user in users if not user.ssh_keys},
+        users={user.name: ssh_key(f"user-{user.name}-key", opts=opts) for user in users if not user.ssh_keys and not user.cloud_identity},
     )
 
 

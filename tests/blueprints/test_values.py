@@ -123,9 +123,25 @@ def test_other_lines_are_no_public_keys(line: str) -> None:
 def test_names_have_a_form_and_a_length_everywhere(check: Callable[[str], str], length: int) -> None:
     for good in ("a", "a1", "a-1", "a" * length, "h100-80gb"):
         assert check(good) == good
-    for bad in ("", "1a", "-a", "a-", "A", "a_b", "a.b", "a b", "ä", "a\n", "a" * (length + 1)):
+    underscored = ("a_b",) if check is not names.user else ("_a", "a_")
+    for bad in ("", "1a", "-a", "a-", "A", *underscored, "a.b", "a b", "ä", "a\n", "a" * (length + 1)):
         with pytest.raises(Unfit):
             check(bad)
+
+
+def test_users_have_the_names_that_directories_make_of_addresses() -> None:
+    assert names.user("ada_example_org") == "ada_example_org"
+
+
+@pytest.mark.parametrize("address", ["ada@example.org", "Ada.L+x@mail.example.org", "a-1@b-2.example"])
+def test_a_person_is_named_by_an_address(address: str) -> None:
+    assert names.cloud_identity(address) == address
+
+
+@pytest.mark.parametrize("address", ["", "ada", "ada@", "@example.org", "ada@example", "ada @example.org", "user:ada@example.org", "a@b.org\n"])
+def test_other_texts_are_no_addresses(address: str) -> None:
+    with pytest.raises(Unfit):
+        names.cloud_identity(address)
 
 
 def test_every_host_of_every_allowed_name_is_a_dns_label() -> None:

@@ -32,6 +32,7 @@ OTHERS: dict[str, Any] = {
     "access.load_balancer": False,
     "access.rest_api": True,
     "access.tunnel": True,
+    "access.os_login": True,
     "access.allowed_cidrs": ["203.0.113.7/32"],
     "access.ldap": {"uri": "ldaps://ldap.example.org", "base": "dc=example,dc=org"},
     "accounting.database": "managed",

@@ -82,6 +82,8 @@ def _login_nodes(shared: Foundation, keys: contract.SlurmKeys, identity: Identit
         network=shared.network,
         image=shared.images.of(group.machine) if group.count else "",
         account=identity.email,
+        account_name=shared.accounts.names["access"],
+        users=shared.cluster.users,
         user_data=_user_data(group, identity, shared, keys, mounts=_mounts(shared)),
         host_key=keys.login_host.public,
         has_balancer=has_balancer(shared.cluster),

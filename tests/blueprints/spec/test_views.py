@@ -49,7 +49,7 @@ CONFIGURES = (
     *(f"slurm.qos.0.{field.name}" for field in dataclasses.fields(spec.Qos)),
     *("storage.0.name", "storage.0.mount", "storage.0.writable_by"),
     *(f"accounts.0.{field.name}" for field in dataclasses.fields(spec.Account)),
-    *(f"users.0.{field.name}" for field in dataclasses.fields(spec.User)),
+    *(f"users.0.{field.name}" for field in dataclasses.fields(spec.User) if field.name != "cloud_identity"),
 )
 """What Slurm's hosts are configured from: a change of it configures all of them again."""
 GREETS = ("description", "simulated")

@@ -90,5 +90,6 @@ def test_a_lustre_instance_and_the_peering_that_it_needs_are_found(account: adop
 
 @pytest.mark.parametrize("database", ["embedded", "managed"])
 def test_every_kind_that_the_target_creates_is_found_again(database: str) -> None:
-    found = programs.program(programs.CPU, accounting__database=database, software="ubuntu-24.04-gcp", storage__fast=LUSTRE)
+    let_in: dict[str, Any] = {"access__os_login": True, "users__ada__cloud_identity": "ada@example.org"}
+    found = programs.program(programs.CPU, accounting__database=database, software="ubuntu-24.04-gcp", storage__fast=LUSTRE, **let_in)
     assert {one.type for one in programs.gcp(found)} <= adopt.KINDS

@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[int, set[str], set[str]]] = {
     "compute addresses delete": (1, {"--global", "--region"}, {"--global"}),
     "compute disks delete": (1, {"--zone", "--region"}, {"--zone"}),
     "compute networks delete": (1, set(), set()),
+    "compute os-login ssh-keys add": (0, {"--key", "--key-file", "--ttl"}, {"--key-file"}),
     "compute ssh": (0, {"--tunnel-through-iap", "--dry-run", "--zone"}, set()),
     "compute start-iap-tunnel": (2, {"--local-host-port", "--zone", "--listen-on-stdin", "--verbosity"}, {"--zone"}),
     "filestore instances delete": (1, {"--location", "--zone", "--region", "--force", "--async"}, {"--location"}),
@@ -37,6 +38,7 @@ PLACES = (
     "docs/google-cloud.md",
     "README.md",
     "blueprints/catalog/targets.yaml",
+    "blueprints/checks/os_login.py",
     *(f"components/gcp/{name}" for name in ("machine_image.py", "tunnel.py", "account/session.py")),
 )
 

@@ -1,6 +1,6 @@
-"""Members of IAM policies: one binding of one member, in the policy of a project, account, secret or bucket that is read, changed and written back."""
+"""Members of IAM policies: one member of a role, or all of them, in the policy of a project, account, secret, bucket or instance that is read, changed and written back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .resource import Resource, Values
@@ -85,6 +85,8 @@ class Member(Resource):
             found = self.rest.ask(self.kind.host, "GET", f"{path}:getIamPolicy", query={"options.requestedPolicyVersion": 3})
         elif self.kind.service == "cloudresourcemanager":
             found = self.rest.ask(self.kind.host, "POST", f"{path}:getIamPolicy", body={"options": {"requestedPolicyVersion": 3}})
+        elif self.kind.service == "compute":
+            found = self.rest.ask(self.kind.host, "GET", f"{path}/getIamPolicy", query={"optionsRequestedPolicyVersion": 3})
         else:
             found = self.rest.ask(self.kind.host, "POST", f"{path}:getIamPolicy", query={"options.requestedPolicyVersion": 3})
         policy: dict[str, Any] = found
@@ -94,12 +96,55 @@ class Member(Resource):
         path = self.path(variables)
         if self.kind.service == "storage":
             self.rest.ask(self.kind.host, "PUT", f"{path}/iam", body=policy)
+        elif self.kind.service == "compute":
+            self.rest.ask(self.kind.host, "POST", f"{path}/setIamPolicy", body={"policy": policy})
         else:
             self.rest.ask(self.kind.host, "POST", f"{path}:setIamPolicy", body={"policy": policy})
+
+
+class Binding(Member):
+    """All members of one role: those that somebody else added are taken away."""
+
+    def create(self, inputs: Values) -> tuple[str, dict[str, Any]]:
+        variables = self.variables(inputs)
+        self._rewrite(variables, lambda bindings: self._set(bindings, inputs, inputs["members"]))
+        return self._made(inputs, variables)
+
+    def read(self, ident: str, inputs: Values) -> tuple[str, dict[str, Any]] | None:
+        variables = self.variables(inputs, ident)
+        try:
+            policy = self._policy(variables)
+        except RequestFailed as failed:
+            if failed.status == 404:
+                return None
+            raise
+        members = next((one.get("members", ()) for one in policy.get("bindings", ()) if _is_of(one, inputs)), ())
+        if not members:
+            return None
+        known = {name: value for name, value in inputs.items() if name in self.kind.inputs}
+        return self.identity(variables), {**known, "members": sorted(members), "etag": policy.get("etag", "")}
+
+    def update(self, ident: str, olds: Values, inputs: Values, old_inputs: Values) -> tuple[str, dict[str, Any]]:
+        return self.create(inputs)
+
+    def delete(self, ident: str, state: Values) -> None:
+        try:
+            self._rewrite(self.variables(state, ident), lambda bindings: self._set(bindings, state, ()))
+        except RequestFailed as failed:
+            if failed.status != 404:
+                raise
+
+    @staticmethod
+    def _set(bindings: list[dict[str, Any]], inputs: Values, members: Sequence[str]) -> list[dict[str, Any]]:
+        others = [one for one in bindings if not _is_of(one, inputs)]
+        return [*others, {"role": inputs["role"], "members": sorted(members)}] if members else others
 
 
 def _is_of(binding: Values, inputs: Values) -> bool:
     return binding.get("role") == inputs["role"] and (binding.get("condition") or None) == (inputs.get("condition") or None)
 
 
-RESOURCES = dict.fromkeys(("projects.IAMMember", "serviceaccount.IAMMember", "secretmanager.SecretIamMember", "storage.BucketIAMMember"), Member)
+RESOURCES = {
+    **dict.fromkeys(("projects.IAMMember", "serviceaccount.IAMMember", "secretmanager.SecretIamMember", "storage.BucketIAMMember"), Member),
+    **dict.fromkeys(("serviceaccount.IAMBinding", "compute.InstanceIAMBinding"), Binding),
+}
