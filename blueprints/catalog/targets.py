@@ -53,6 +53,8 @@ class Networks:
     """Kinds of interfaces whose subnets share one network, where others have one each."""
     profile: str = ""
     """The kind of network (network profile) that these interfaces need; empty: any network does."""
+    range_beside_subnets: bool = False
+    """The blueprint names the range of the hosts' existing subnet, too: hosts and firewall rules are told it before anything is looked up."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

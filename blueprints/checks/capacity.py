@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .. import durations, finding, language, spec
+from .. import catalog, durations, finding, language, spec
 from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..document import Document
@@ -53,9 +53,10 @@ def _identifier(name: str, pool: language.Pool, source: Document) -> Iterator[fi
 
 
 def _zone(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
-    """Find reservations and blocks whose zone is unknown. Existing subnets bring their own zones."""
+    """Find reservations and blocks whose zone is unknown. Existing subnets bring their own zones, where a subnet is in one."""
     bought, network = pool.bought, cluster.network
-    is_given = network.existing is not None and source.at("network", "subnets") is not None
+    known = catalog.target(cluster.target).networks
+    is_given = network.existing is not None and source.at("network", "subnets") is not None and not (known and known.for_each_interface)
     if bought.kind not in _WITH_ID or bought.id is None or network.zones or is_given or identifiers.zone_of(cluster, bought.id):
         return
     what = f"the zone of `{bought.id}`, the capacity of the pool {name}, is unknown"

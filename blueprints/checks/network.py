@@ -32,14 +32,20 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         where = source.where("network", "egress")
         remedy = "write `egress: nat`; NAT accepts no connections from outside"
         yield finding.Finding(_WARNING, Code.EGRESS_FOR_IMAGES, where, what, why, remedy)
+    needs_range = target is not None and target.networks is not None and target.networks.range_beside_subnets
     if network.existing is not None and not network.subnets and network.cidr is None:
         what = f"the free addresses of {network.existing} are unknown"
         why = "an existing network may have other subnets"
         where = source.where("network", "existing")
         free = "a free range that clusterwright divides (`cidr: 10.0.16.0/20`)"
-        needs_range = target is not None and any("network.subnets" in built.refused for built in target.built.values())
-        remedy = f"name {free}" if needs_range else f"name existing subnets, the hosts' subnet first (`subnets: […]`), or {free}"
+        subnets = "existing subnets, the hosts' subnet first (`subnets: […]`)"
+        remedy = f"name {free}, or {subnets} with the range of the hosts' subnet as `cidr`" if needs_range else f"name {subnets}, or {free}"
         yield finding.Finding(_ERROR if needs_range else _WARNING, Code.SUBNETS_UNNAMED, where, what, why, remedy)
+    elif network.existing is not None and network.subnets and network.cidr is None and needs_range:
+        what = f"the addresses of {network.subnets[0]} are unknown"
+        why = "hosts export folders to the hosts' subnet and are told its range, which only the account knows"
+        remedy = "write the range of this subnet as `cidr`, as `clusterwright lookup subnets` shows it"
+        yield finding.Finding(_ERROR, Code.SUBNETS_UNNAMED, source.where("network", "subnets", 0), what, why, remedy)
     if network.subnets and network.existing is None:
         what = "the network has `subnets` and no `existing`"
         why = "existing subnets belong to an existing network; in a new network clusterwright creates the subnets"
@@ -69,8 +75,8 @@ def _overlaps(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.F
 def _subnets(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
     if source.at("network", "subnets") is None:  # clusterwright creates them, in an existing or a new network
         return
-    unknown = [subnet for subnet in cluster.network.subnets if subnet.usable is None and subnet.needed]
-    for number, subnet in enumerate(unknown):
+    unknown = [(number, subnet) for number, subnet in enumerate(cluster.network.subnets) if subnet.usable is None and subnet.needed]
+    for number, subnet in unknown:
         name = subnet.cidr if isinstance(subnet.cidr, str) else subnet.name
         what = f"the subnet {name} must have {subnet.needed} free addresses, and its size is unknown"
         why = "the subnet exists already, and its size is known only in the account"

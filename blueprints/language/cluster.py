@@ -127,7 +127,10 @@ class Accounting(Section):
 class Network(Section):
     """Region, zones and addresses of the hosts."""
 
-    cidr: Cidr | None = Field(default=None, description="The hosts' private IPv4 network. Default: derived from the stack's name.")
+    cidr: Cidr | None = Field(
+        default=None,
+        description="The hosts' private IPv4 network; on Google Cloud with `subnets`, the range of the first of them. Default: derived from the stack's name.",
+    )
     region: Identifier | None = Field(default=None, description="The cloud's region. Default: the target's usual one. Write it under `targets`.")
     zones: tuple[Identifier, ...] = Field(
         default=(),

@@ -90,6 +90,8 @@ class Subnet:
     way_out: str
     """Egress: `nat` (through NAT or a gateway of the site), `internet` (for hosts with public addresses only), `none`."""
     name: str = ""
+    profile: str = ""
+    """The kind of its network, where that is for certain interfaces only."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -222,7 +224,7 @@ def zonal_storage(cluster: spec.ClusterSpec) -> frozenset[str]:
 def profile(cluster: spec.ClusterSpec) -> str:
     """Name the kind of network that the cluster's fabric needs; empty: any network does."""
     known = catalog.target(cluster.target).networks
-    kinds = {subnet.name.rpartition("-")[0] for subnet in cluster.network.subnets if subnet.role == "fabric"}
+    kinds = {subnet.serves.rpartition("-")[0] for subnet in cluster.network.subnets if subnet.role == "fabric"}
     return known.profile if known and kinds & {*known.one_network_for} else ""
 
 
@@ -247,7 +249,8 @@ def given_subnets(cluster: spec.ClusterSpec) -> tuple[spec.Subnet, ...]:
     """Return the existing subnets, the hosts' subnet first."""
     network = cluster.network
     named = [one for one in network.subnets if network.existing is not None and not isinstance(one.cidr, str)]
-    return tuple(one for one in named if _is_identifier(cluster, "network.subnets", one.name))
+    forms = [form for form in catalog.identifier_forms(cluster.target) if "network.subnets" in form.keys]
+    return tuple(one for one in named if any(form.parts(one.name) is not None for form in forms))
 
 
 def held(cluster: spec.ClusterSpec) -> Mapping[str, spec.Capacity]:
@@ -277,7 +280,7 @@ def _is_identifier(cluster: spec.ClusterSpec, key: str, text: str) -> bool:
 def hosts_zone(cluster: spec.ClusterSpec, answers: Answers) -> str | None:
     """Return the zone of the hosts; None if it is not decided yet."""
     given = given_subnets(cluster)
-    if given:
-        subnet = answers.subnets.get(given[0].name)
+    subnet = answers.subnets.get(given[0].name) if given else None
+    if given and (subnet is None or subnet.zone):
         return subnet.zone if subnet else None
     return cluster.network.zones[0] if cluster.network.zones else None

@@ -1,7 +1,7 @@
 """An existing network and its subnets."""
 
 import ipaddress
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from .. import catalog, finding, message_text, spec
 from ..codes import Code
@@ -39,12 +39,13 @@ def _network(cluster: spec.ClusterSpec, source: Document, found: Network | None)
         what = f"{cidr} is not inside {existing}, which has {message_text.listed(found.cidrs)}"
         why = "a subnet uses addresses of its network"
         yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, source.where("network", "cidr"), what, why, "write a free range of these")
-    for name, taken in found.taken:
+    divides = not given_subnets(cluster)
+    for name, taken in found.taken if divides else ():
         if cidr and ipaddress.IPv4Network(cidr).overlaps(ipaddress.IPv4Network(taken)):
             what = f"{cidr} shares addresses with {name} of {existing}, which has {taken}"
             why = "two subnets of a network can't have the same addresses"
             yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, source.where("network", "cidr"), what, why, "write a range that no subnet of the network has")
-    if cluster.network.egress == "nat" and found.way_out == "none":
+    if divides and cluster.network.egress == "nat" and found.way_out == "none":
         what = f"new subnets of {existing} in {cluster.network.region} can't reach the Internet"
         why = "no router of the network translates the addresses of all subnets, and no route leads to a gateway of the site"
         yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, where, what, why, "add Cloud NAT for all subnets of the network in this region")
@@ -52,6 +53,7 @@ def _network(cluster: spec.ClusterSpec, source: Document, found: Network | None)
 
 def _subnets(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
     zones: list[str] = []
+    networks: dict[str, str] = {}
     for number, wanted in enumerate(given_subnets(cluster)):
         where = source.where("network", "subnets", number)
         found = answers.subnets.get(wanted.name)
@@ -61,7 +63,10 @@ def _subnets(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> I
             continue
         for level, what, why, remedy in _faults(cluster, wanted, found, zones):
             yield finding.Finding(level, Code.SUBNET_UNFIT, where, what, why, remedy)
+        for what, why, remedy in _of_interfaces(cluster, wanted, found, networks):
+            yield finding.Finding(_ERROR, Code.SUBNET_UNFIT, where, what, why, remedy)
         zones.append(found.zone)
+        networks.setdefault(found.network, wanted.name)
 
 
 def _faults(cluster: spec.ClusterSpec, wanted: spec.Subnet, found: Subnet, before: Sequence[str]) -> Iterator[tuple[finding.Level, str, str, str]]:
@@ -71,7 +76,7 @@ def _faults(cluster: spec.ClusterSpec, wanted: spec.Subnet, found: Subnet, befor
         before: zones of the subnets before it.
     """
     network = cluster.network
-    if found.network != network.existing:
+    if not wanted.interface and found.network != _short(network.existing):
         what = f"{found.id} belongs to {found.network}, not to {network.existing}"
         yield _ERROR, what, "all resources of a cluster are in one network", f"name subnets of {network.existing}, or write `existing: {found.network}`"
     target = catalog.target(cluster.target)
@@ -88,10 +93,12 @@ def _faults(cluster: spec.ClusterSpec, wanted: spec.Subnet, found: Subnet, befor
         what = f"{found.id} has {found.free} free of {size} addresses, and the cluster can need {wanted.needed}"
         yield _WARNING, what, "other resources, or this cluster itself, use the rest", "name another subnet, or free addresses in this one"
     named = network.zones[len(before)] if len(before) < len(network.zones) else None
+    if not found.zone:  # the cloud's subnets are in a region
+        named = None
     if named is not None and found.zone != named:
         what = f"{found.id} is in {found.zone}, and the blueprint names {named}"
         yield _ERROR, what, "a subnet and its hosts are in one zone", f"name a subnet in {named}, or write `{found.zone}` instead of {named}"
-    elif found.zone in before:
+    elif found.zone and found.zone in before:
         what = f"{found.id} is in {found.zone}, like an earlier subnet of the list"
         yield _ERROR, what, "services that need a second subnet need it in another zone", "name a subnet in another zone"
     if wanted.role == "cluster" and not before and network.egress == "nat" and found.way_out != "nat":
@@ -99,5 +106,35 @@ def _faults(cluster: spec.ClusterSpec, wanted: spec.Subnet, found: Subnet, befor
         if found.way_out == "internet":
             why = "its Internet gateway requires public addresses, and EC2 assigns none to instances with several network interfaces"
         else:
-            why = "its route table has no route to a gateway"
+            why = "no router translates its addresses, and no route of it leads to a gateway of the site"
         yield _ERROR, what, why, "name a subnet with a route to a NAT gateway or to the site's own gateway"
+    if wanted.role == "cluster" and target.networks is not None and target.networks.range_beside_subnets and network.cidr and found.cidr != network.cidr:
+        what = f"{found.id} has {found.cidr}, and the blueprint names {network.cidr}"
+        yield _ERROR, what, "hosts and their exports are told the range of the hosts' subnet", f"write `cidr: {found.cidr}`"
+
+
+def _of_interfaces(cluster: spec.ClusterSpec, wanted: spec.Subnet, found: Subnet, before: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Compare a subnet of further interfaces with the networks that they can be in.
+
+    Args:
+        before: network → the subnet before it that is there.
+    """
+    known = catalog.target(cluster.target).networks
+    if not wanted.interface or known is None:
+        return
+    kind = wanted.interface.rpartition("-")[0]
+    zone = cluster.network.zones[0] if cluster.network.zones else ""
+    if kind in known.one_network_for:
+        profile = f"{zone or 'ZONE'}-{known.profile}"
+        if not found.profile.endswith(f"-{known.profile}") or (zone and found.profile != profile):
+            what = f"{found.id} is in {found.network}, whose network profile is {found.profile or 'none'}"
+            why = f"interfaces of the kind {kind} are in a network with the profile {profile}, in the zone of the nodes"
+            yield what, why, "name a subnet of such a network"
+    elif found.network in before:
+        what = f"{found.id} is in {found.network}, like {before[found.network]}"
+        yield what, "each interface of a node is in a network of its own", "name a subnet of another network"
+
+
+def _short(existing: str | None) -> str:
+    """Give the name at the end of a network's full name."""
+    return (existing or "").rpartition("/")[2]

@@ -38,7 +38,7 @@ def _smallest(cluster: spec.ClusterSpec) -> spec.ClusterSpec:
 
 
 def _rooms(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
-    needed = {"networks": _networks(cluster), "public addresses": _addresses(cluster) if cluster.network.existing is None else 0}
+    needed = {"networks": networks(cluster), "public addresses": _addresses(cluster) if cluster.network.existing is None else 0}
     for room in answers.rooms:
         wanted = needed.get(room.what, 0)
         if room.limit is None or room.taken + wanted <= room.limit or not answers.knows("rooms"):
@@ -49,12 +49,12 @@ def _rooms(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Ite
         yield finding.Finding(_ERROR, Code.QUOTA_TOO_SMALL, source.where_key("network"), what, why, remedy)
 
 
-def _networks(cluster: spec.ClusterSpec) -> int:
+def networks(cluster: spec.ClusterSpec) -> int:
     """Count the networks that the stack creates: the hosts' own, unless it exists, and, where each interface has its own, those of the fabric."""
     known, own = catalog.target(cluster.target).networks, int(cluster.network.existing is None)
     if known is None or not known.for_each_interface:
         return own
-    kinds = [subnet.name.rpartition("-")[0] for subnet in cluster.network.subnets if subnet.role == "fabric"]
+    kinds = [subnet.name.rpartition("-")[0] for subnet in cluster.network.subnets if subnet.role == "fabric" and not subnet.interface]
     return own + sum(1 for kind in kinds if kind not in known.one_network_for) + len({*kinds} & {*known.one_network_for})
 
 

@@ -151,5 +151,21 @@ def _given(context: Context, parts: Sequence[Part], node_sets: tuple[spec.NodeSe
     for number, name in enumerate(names):
         part = parts[number] if number < len(parts) else Part(name, network.CLUSTER, number, 0, grows=False)
         cidr = spec.Late(f"the addresses of {name}")
-        found.append(spec.Subnet(name, part.role, cidr, place.zone(context, part.zone, node_sets), needed=part.needed, usable=None))
+        room = _room(context, part) if number == 0 else None
+        interface = part.name if part.role == _FABRIC else ""
+        found.append(spec.Subnet(name, part.role, cidr, place.zone(context, part.zone, node_sets), needed=part.needed, usable=room, interface=interface))
     return tuple(found)
+
+
+def _room(context: Context, part: Part) -> int | None:
+    """Count the addresses of the hosts' existing subnet; None where the blueprint need not name its range."""
+    networks, given = context.target.networks, context.blueprint.network.cidr
+    if networks is None or not networks.range_beside_subnets or given is None:
+        return None
+    range_ = ipaddress.IPv4Network(given)
+    room = network.usable(context.target, range_.prefixlen)
+    network.check_private(context, range_, "write the range of the hosts' subnet")
+    if part.needed > room:
+        what, why = f"the hosts' subnet {given} is too small for the cluster", f"it has {room} addresses for hosts, and they can need {part.needed}"
+        context.error(Code.CIDR_TOO_SMALL, "network", "cidr", what=what, why=why, remedy="name a larger subnet, or fewer nodes")
+    return room

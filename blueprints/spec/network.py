@@ -25,6 +25,13 @@ class Subnet:
     """Addresses that the blueprint's hosts can come to need."""
     usable: Annotated[int | None, cost.FOLLOWS]
     """Addresses that the cloud leaves free in it; None when the network exists and was not looked up."""
+    interface: Annotated[str, cost.FOLLOWS] = ""
+    """Kind and number of the nodes' interfaces (`gvnic-1`) that an existing subnet is for; empty: as its name, or those of all hosts."""
+
+    @property
+    def serves(self) -> str:
+        """The kind and number of the interfaces in it, where it is one of the fabric's."""
+        return self.interface or self.name
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

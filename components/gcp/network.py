@@ -1,4 +1,4 @@
-"""The networks: one VPC for the hosts, created or existing, one for each further interface of the nodes, and one with a network profile for RDMA interfaces. There is no other way in."""
+"""The networks: one VPC for the hosts, one for each further interface of the nodes, and one with a network profile for RDMA interfaces, created or existing. There is no other way in."""
 
 import dataclasses
 import functools
@@ -20,6 +20,7 @@ _HOSTS_MTU, _FABRIC_MTU = 8244, 8896
 """cluster-toolkit v1.95.0, examples/machine-learning/a3-megagpu-8g (first network) and a3-ultragpu-8g."""
 _LINK = "https://www.googleapis.com/compute/v1/"
 _FULL_NAME = re.compile(rf"(?:{_LINK})?(?P<name>projects/(?P<project>[^/]+)/global/networks/[^/]+)")
+_FULL_SUBNET = re.compile(rf"(?:{_LINK})?(?P<name>projects/[^/]+/regions/[^/]+/subnetworks/[^/]+)")
 _PROFILES = "https://www.googleapis.com/compute/v1/projects/{project}/global/networkProfiles/{zone}-{profile}"
 
 
@@ -58,6 +59,7 @@ class Network(pulumi.ComponentResource):
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:gcp:Network", name, {}, opts)
         self._args = args
+        self._invokes = pulumi.InvokeOptions(parent=self)
         (own,) = (one for one in args.network.subnets if one.role == CLUSTER)
         if args.network.existing is None:
             # Its name stays: a stack of an earlier version has one without the mark, and a file system that nobody may replace is connected to it.
@@ -69,7 +71,7 @@ class Network(pulumi.ComponentResource):
             self.hosts_name = args.project.apply(functools.partial(full_name, args.network.existing))
             link = pulumi.Output.concat(_LINK, self.hosts_name)
             self.ready = []
-        self.hosts = Wire(link, self._subnet(own, link, logged=True))
+        self.hosts = Wire(link, self._existing(own.name) if is_given(own) else self._subnet(own, link, logged=True))
         self.fabrics, self.plain = self._fabrics([one for one in args.network.subnets if one.role == "fabric"])
         self.register_outputs({})
 
@@ -78,6 +80,13 @@ class Network(pulumi.ComponentResource):
         wires, plain = {}, []
         rdma: compute.Network | None = None
         for subnet in subnets:
+            if is_given(subnet):
+                link = self._existing(subnet.name)
+                found = compute.get_subnetwork_output(self_link=link, opts=self._invokes)
+                wires[subnet.serves] = Wire(found.network, link)
+                if not subnet.serves.startswith(_RDMA):
+                    plain.append((subnet.serves, found.network))
+                continue
             if subnet.name.startswith(_RDMA):
                 rdma = rdma or self._rdma()
                 network = rdma
@@ -86,6 +95,11 @@ class Network(pulumi.ComponentResource):
                 plain.append((subnet.name, network.self_link))
             wires[subnet.name] = Wire(network.self_link, self._subnet(subnet, network.self_link))
         return wires, plain
+
+    def _existing(self, written: str) -> pulumi.Output[str]:
+        """Give the address of a subnet that exists already. Nothing of it changes, and it stays."""
+        region = self._args.network.region
+        return self._args.project.apply(lambda project: f"{_LINK}{full_subnet_name(written, project, region)}")
 
     def _network(self, name: str, full_name: pulumi.Input[str], *, mtu: int, keep: bool = False, ignore: tuple[str, ...] = ()) -> compute.Network:
         return compute.Network(
@@ -116,8 +130,6 @@ class Network(pulumi.ComponentResource):
 
     def _subnet(self, subnet: spec.Subnet, network: pulumi.Output[str], *, logged: bool = False) -> pulumi.Output[str]:
         names = self._args.names
-        if not isinstance(subnet.cidr, str):
-            raise TypeError(f"the subnet {subnet.name} has no range of addresses")
         log = compute.SubnetworkLogConfigArgs(aggregation_interval="INTERVAL_10_MIN", flow_sampling=0.5, metadata="INCLUDE_ALL_METADATA")
         created = compute.Subnetwork(
             f"{subnet.name}-subnet",
@@ -125,7 +137,7 @@ class Network(pulumi.ComponentResource):
             description=names.description(f"Subnet {subnet.name}"),
             network=network,
             region=self._args.network.region,
-            ip_cidr_range=subnet.cidr,
+            ip_cidr_range=str(subnet.cidr),
             private_ip_google_access=True if logged else None,  # hosts fetch their keys without a way to the Internet
             log_config=log if logged else None,
             opts=beneath(self, replace_first=True),
@@ -173,9 +185,20 @@ def full_name(written: str, project: str) -> str:
     return named["name"] if named else f"projects/{project}/global/networks/{written}"
 
 
+def full_subnet_name(written: str, project: str, region: str) -> str:
+    """Give the full name of an existing subnet (`projects/P/regions/R/subnetworks/S`). Pure."""
+    named = _FULL_SUBNET.fullmatch(written)
+    return named["name"] if named else f"projects/{project}/regions/{region}/subnetworks/{written}"
+
+
+def is_given(subnet: spec.Subnet) -> bool:
+    """Say whether a subnet exists already: its range is known in the project alone. Pure."""
+    return not isinstance(subnet.cidr, str)
+
+
 def own_cidr(network: spec.Network) -> str:
     """Give the range of the hosts' own subnet, which each host's first interface is in. Pure."""
-    return next(str(one.cidr) for one in network.subnets if one.role == CLUSTER)
+    return next(network.cidr if is_given(one) else str(one.cidr) for one in network.subnets if one.role == CLUSTER)
 
 
 def _rdma_profile() -> str:

@@ -24,7 +24,7 @@ def interfaces(node_set: NodeSet, network: Network) -> list[compute.InstanceTemp
 
 
 def _wire(network: Network, kind: str, number: int) -> Wire:
-    """Find the subnet of an interface; the spec names subnets by kind and number (`gvnic-1`)."""
+    """Find the subnet of an interface, by its kind and number (`gvnic-1`)."""
     return network.fabrics[f"{kind}-{number}"]
 
 

@@ -280,6 +280,9 @@ def _network(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
         yield network.cidr, f"the site's own network, names in {network.domain}"
         return
     kind = f"existing {network.existing}" if network.existing else "created by the stack"
+    if network.existing:
+        is_divided = all(isinstance(one.cidr, str) for one in network.subnets)
+        kind += f", {'new subnets of it' if is_divided else 'the subnets below'}, no router or gateway created"
     out = {"nat": "out through address translation", "none": "no way out"}.get(network.egress, network.egress)
     endpoints = ", private endpoints" if network.private_endpoints else ""
     yield network.cidr or "hosts", f"{kind}{zones}, {out}{endpoints}, names in {network.domain}"
@@ -292,7 +295,7 @@ def _subnets(cluster: ClusterSpec) -> Table:
     rows = [
         (
             subnet.name,
-            subnet.role,
+            f"{subnet.role} ({subnet.interface})" if subnet.interface else subnet.role,
             _or_late(subnet.cidr),
             _or_late(subnet.zone),
             f"{subnet.needed:,}",

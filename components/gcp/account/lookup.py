@@ -70,10 +70,10 @@ def _reservations(session: Session, _: account.Wanted) -> account.Listing:
 def _subnets(session: Session, _: account.Wanted) -> account.Listing:
     found = [read.described_subnet(session, one) for one in session.items(f"regions/{session.region}/subnetworks")]
     entries = [
-        {**dataclasses.asdict(one), account.WRITE: f"network: {{existing: {one.network}, cidr: …}}"}
+        {**dataclasses.asdict(one), account.WRITE: f"network: {{existing: {one.network}, subnets: [{one.id}], cidr: {one.cidr}}}"}
         for one in sorted(found, key=lambda one: (one.network, one.id))
     ]
-    hint = "a stack creates its own networks, or its subnets in an existing one; choose a `network.cidr` outside of the ranges of that network, and of those that hosts are to reach"
+    hint = "a stack uses the subnets that `network.subnets` names, or creates its own: then write a `network.cidr` outside of the ranges of that network, and of those that hosts are to reach"
     return account.Listing("Subnets, and the ranges that networks of this project have", entries, hint)
 
 

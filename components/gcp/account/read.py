@@ -1,5 +1,6 @@
 """Read one object of the project each, in the types of blueprints/live/account.py; None: it does not exist."""
 
+import dataclasses
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping
@@ -105,29 +106,37 @@ def network(session: Session, ident: str, stack: str) -> account.Network | None:
     own = f", stack {stack}, "
     subnets = [one for one in session.everywhere("subnetworks", project=project) if _last(one["network"]) == name and own not in one.get("description", "")]
     ranges = [(one["name"], cidr) for one in subnets for cidr in (one["ipCidrRange"], *(more["ipCidrRange"] for more in one.get("secondaryIpRanges", ())))]
-    return account.Network(ident, (), True, taken=tuple(sorted(ranges)), way_out="nat" if _leads_out(session, name) else "none")
+    return account.Network(ident, (), True, taken=tuple(sorted(ranges)), way_out="nat" if _leads_out(session, name, project=project) else "none")
 
 
-def _leads_out(session: Session, network: str) -> bool:
-    """Say whether new subnets of a network reach the Internet: over NAT for all subnets of the region, or over a default route to something of the site's."""
-    routers = (one for one in session.items(f"regions/{session.region}/routers") if _last(one["network"]) == network)
-    if any(nat.get("sourceSubnetworkIpRangesToNat", "").startswith("ALL_SUBNETWORKS") for one in routers for nat in one.get("nats", ())):
-        return True
-    routes = (one for one in session.items("global/routes") if _last(one["network"]) == network and one["destRange"] == _ANYWHERE)
+def _leads_out(session: Session, network: str, *, subnet: str = "", project: str = "") -> bool:
+    """Say whether a subnet of a network, or a new one, reaches the Internet: over NAT for it or for all subnets of the region, or over a default route to something of the site's."""
+    routers = (one for one in session.items(f"regions/{session.region}/routers", project=project) if _last(one["network"]) == network)
+    for nat in (nat for one in routers for nat in one.get("nats", ())):
+        if nat.get("sourceSubnetworkIpRangesToNat", "").startswith("ALL_SUBNETWORKS") or subnet in [_last(one["name"]) for one in nat.get("subnetworks", ())]:
+            return True
+    routes = (one for one in session.items("global/routes", project=project) if _last(one["network"]) == network and one["destRange"] == _ANYWHERE)
     return any("nextHopGateway" not in one for one in routes)
 
 
 def subnet(session: Session, ident: str) -> account.Subnet | None:
     project, name = _place(session, ident)
     found = session.find(f"regions/{session.region}/subnetworks/{name}", project=project)
-    return None if found is None else described_subnet(session, found)
+    if found is None:
+        return None
+    network = session.find(f"global/networks/{_last(found['network'])}", project=project) or {}
+    return dataclasses.replace(described_subnet(session, found, project=project), id=ident, profile=_last(network.get("networkProfile", "")))
 
 
-def described_subnet(session: Session, found: Mapping[str, Any]) -> account.Subnet:
-    """Read one subnet, and whether a router of its network translates addresses. Compute Engine doesn't count free addresses, so all count as free."""
-    routers = (one for one in session.items(f"regions/{session.region}/routers") if one.get("network") == found["network"])
+def described_subnet(session: Session, found: Mapping[str, Any], *, project: str = "") -> account.Subnet:
+    """Read one subnet, and whether it has a way out. Compute Engine doesn't count free addresses, so all count as free.
+
+    Args:
+        project: of the subnet; empty: the session's.
+    """
     cidr, free = found["ipCidrRange"], ipaddress.IPv4Network(found["ipCidrRange"]).num_addresses - catalog.target("gcp").addresses_reserved_per_subnet
-    return account.Subnet(found["name"], _last(found["network"]), "", cidr, free, "nat" if any(one.get("nats") for one in routers) else "none", found["name"])
+    way_out = "nat" if _leads_out(session, _last(found["network"]), subnet=found["name"], project=project) else "none"
+    return account.Subnet(found["name"], _last(found["network"]), "", cidr, free, way_out, found["name"])
 
 
 def reservation(session: Session, ident: str) -> account.Reservation | None:

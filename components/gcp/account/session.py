@@ -80,7 +80,9 @@ class Session:
                 raise
             return None
 
-    def items(self, path: str, query: Mapping[str, str] | None = None, *, key: str = "items", service: str = "compute") -> Iterator[dict[str, Any]]:
+    def items(
+        self, path: str, query: Mapping[str, str] | None = None, *, key: str = "items", service: str = "compute", project: str = ""
+    ) -> Iterator[dict[str, Any]]:
         """List all pages of a collection.
 
         Raises:
@@ -88,7 +90,7 @@ class Session:
         """
         token = ""
         while True:
-            page = self.get(path, {**(query or {}), **({"pageToken": token} if token else {})}, service=service)
+            page = self.get(path, {**(query or {}), **({"pageToken": token} if token else {})}, service=service, project=project)
             yield from page.get(key, ())
             token = page.get("nextPageToken", "")
             if not token:

@@ -83,6 +83,9 @@ class Account(registered.Provider):
             case "gcp:compute/getMachineTypes:getMachineTypes":
                 names = [part.split('"')[1] for part in args.args["filter"].split(" OR ")] if args.args["zone"] in OFFERING else []
                 return {"machineTypes": [{"name": name} for name in names], "id": "machines", "project": PROJECT, "zone": args.args["zone"]}, []
+            case "gcp:compute/getSubnetwork:getSubnetwork":
+                name = args.args["selfLink"].rpartition("/")[2]
+                return {"id": name, "selfLink": args.args["selfLink"], "network": f"https://link/network-of-{name}"}, []
         raise AssertionError(f"the program called {args.token}")
 
 
