@@ -53,6 +53,12 @@ class Networks:
     """Kinds of interfaces whose subnets share one network, where others have one each."""
     profile: str = ""
     """The kind of network (network profile) that these interfaces need; empty: any network does."""
+    shared_network: str = ""
+    """The full name of a network that another project shares (`{project}`, `{name}`); empty: there are none."""
+    shared_subnet: str = ""
+    """The same of a subnet (`{project}`, `{region}`, `{name}`)."""
+    shared_role: str = ""
+    """The role that lets others use it."""
     range_beside_subnets: bool = False
     """The blueprint names the range of the hosts' existing subnet, too: hosts and firewall rules are told it before anything is looked up."""
 

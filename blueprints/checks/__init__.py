@@ -15,6 +15,7 @@ from . import (
     duplicates,
     fabric,
     features,
+    host_project,
     hosts,
     identifiers,
     inventory,
@@ -57,6 +58,7 @@ _CHECKS: tuple[Check, ...] = (
     *(
         identifiers.check,
         network.check,
+        host_project.check,
         access.check,
         os_login.check,
         shared_address.check,

@@ -139,6 +139,10 @@ class Network(Section):
         description="Zones of the region, the compute nodes' zone first. Default: the first zone that offers the pools' machines, or the zone of the reservation.",
     )
     existing: Identifier | None = Field(default=None, description="The id of an existing network (a VPC). Default: the stack creates one.")
+    host_project: Identifier | None = Field(
+        default=None,
+        description="With `existing` on Google Cloud: the project that owns the network and its subnets, which shares them with this one (Shared VPC).",
+    )
     subnets: tuple[Identifier, ...] = Field(
         default=(), strict=False, max_length=100, description="Subnets of the existing network for the hosts, the compute nodes' subnet first."
     )

@@ -92,6 +92,8 @@ class Subnet:
     name: str = ""
     profile: str = ""
     """The kind of its network, where that is for certain interfaces only."""
+    is_usable: bool = True
+    """False: another project owns it, and doesn't let this account's credentials use it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -61,6 +61,15 @@ def _subnets(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> I
             what = f"the subnet {wanted.name} does not exist in {cluster.network.region}"
             yield finding.Finding(_ERROR, Code.SUBNET_UNFIT, where, what, "the account has no subnet of this name there", _LOOK)
             continue
+        if not found.is_usable:
+            known = catalog.target(cluster.target).networks
+            role = known.shared_role if known else ""
+            what, why = f"{answers.who} may not use the subnet {wanted.name}", f"its project does not grant it the role {role}"
+            remedy = (
+                f"ask the owner of {cluster.network.host_project} to grant {role} on it to whoever runs `up`, and to the service account of the controllers"
+            )
+            yield finding.Finding(_ERROR, Code.SUBNET_UNFIT, where, what, why, remedy)
+            continue
         for level, what, why, remedy in _faults(cluster, wanted, found, zones):
             yield finding.Finding(level, Code.SUBNET_UNFIT, where, what, why, remedy)
         for what, why, remedy in _of_interfaces(cluster, wanted, found, networks):

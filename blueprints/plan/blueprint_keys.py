@@ -8,7 +8,7 @@ from typing import Any
 
 _SAME = (
     *("name", "description", "tags", "maintenance"),
-    *(f"network.{key}" for key in ("cidr", "region", "zones", "existing", "egress", "private_endpoints")),
+    *(f"network.{key}" for key in ("cidr", "region", "zones", "existing", "host_project", "egress", "private_endpoints")),
     *(f"monitoring.{key}" for key in ("metrics", "retention_days", "dashboards", "alert_webhook")),
     *(
         f"storage.*.{key}"

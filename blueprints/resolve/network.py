@@ -56,8 +56,17 @@ def unaddressed(context: Context) -> spec.Network:
     asked = context.blueprint.network
     existing = asked.existing if context.is_cloud else None
     domain = f"{context.blueprint.name}.internal"
-    network = spec.Network("", "", "", domain, existing=existing)
+    host = host_project(context)
+    if host and existing and "/" not in existing and context.target.networks:
+        existing = context.target.networks.shared_network.format(project=host, name=existing)
+    network = spec.Network("", "", "", domain, existing=existing, host_project=host)
     return dataclasses.replace(network, egress=asked.egress, private_endpoints=asked.private_endpoints) if context.is_cloud else network
+
+
+def host_project(context: Context) -> str:
+    """Name the project whose network the cluster uses; empty: its own, or the target has no shared networks."""
+    networks = context.target.networks
+    return context.blueprint.network.host_project or "" if networks and networks.shared_network else ""
 
 
 def usable(target: catalog.Target, prefix: int) -> int:

@@ -148,7 +148,11 @@ def _given(context: Context, parts: Sequence[Part], node_sets: tuple[spec.NodeSe
         why = f"subnets are missing for {_counted(missing)}: the list has the hosts' subnet, those of services in further zones, and one for each further interface"
         context.error(Code.SUBNETS_MISSING, "network", "subnets", what=what, why=why, remedy="name all of them, in this order, or remove `subnets`")
     found = []
-    for number, name in enumerate(names):
+    host = network.host_project(context)
+    for number, written in enumerate(names):
+        name = written
+        if host and "/" not in written and context.target.networks:
+            name = context.target.networks.shared_subnet.format(project=host, region=context.region, name=written)
         part = parts[number] if number < len(parts) else Part(name, network.CLUSTER, number, 0, grows=False)
         cidr = spec.Late(f"the addresses of {name}")
         room = _room(context, part) if number == 0 else None

@@ -16,6 +16,7 @@ LEFT_OUT = frozenset(
     {
         "cloud_identity",
         "health_brake",
+        "host_project",
         "interface",
         "lowered_from_gbs",
         "members",

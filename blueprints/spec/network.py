@@ -49,6 +49,8 @@ class Network:
     ] = ()
     """The compute nodes' first. Empty: not known before the capacity is."""
     existing: Annotated[str | None, ELSEWHERE] = None
+    host_project: Annotated[str, ELSEWHERE] = ""
+    """The project that owns the existing network and shares it; empty: the cluster's own."""
     subnets: Annotated[
         tuple[Subnet, ...],
         cost.Entries(cost.in_place("a subnet is added"), cost.replaces_nodes("what is in it is created again elsewhere", reaches=IN_NETWORK)),

@@ -55,10 +55,13 @@ class Network(pulumi.ComponentResource):
     """Networks between nodes that a firewall guards, by their names in the stack; an RDMA network takes no rules."""
     ready: list[pulumi.Resource]
     """Resources that must exist before a host reaches anything."""
+    is_shared: bool
+    """Another project owns the hosts' network and its rules."""
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:gcp:Network", name, {}, opts)
         self._args = args
+        self.is_shared = bool(args.network.host_project)
         self._invokes = pulumi.InvokeOptions(parent=self)
         (own,) = (one for one in args.network.subnets if one.role == CLUSTER)
         if args.network.existing is None:
@@ -68,7 +71,7 @@ class Network(pulumi.ComponentResource):
             self.ready = [self._way_out(hosts)]
         else:
             # Its owner decides how hosts reach the Internet.
-            self.hosts_name = args.project.apply(functools.partial(full_name, args.network.existing))
+            self.hosts_name = args.project.apply(functools.partial(full_name, args.network.existing, host=args.network.host_project))
             link = pulumi.Output.concat(_LINK, self.hosts_name)
             self.ready = []
         self.hosts = Wire(link, self._existing(own.name) if is_given(own) else self._subnet(own, link, logged=True))
@@ -169,18 +172,20 @@ class Network(pulumi.ComponentResource):
         return translation
 
 
-def full_name(written: str, project: str) -> str:
+def full_name(written: str, project: str, *, host: str = "") -> str:
     """Give the full name of an existing network (`projects/P/global/networks/N`). Pure.
 
+    Args:
+        host: the project that shares it; empty: it is the cluster's own.
     Raises:
         pulumi.RunError: another project owns it.
     """
     named = _FULL_NAME.fullmatch(written)
-    if named and named["project"] != project:
+    if named and named["project"] not in (project, host):
         raise pulumi.RunError(
-            f"this version can't use a network of the project {named['project']}\n"
-            f"  why: firewall rules are created in the network's own project, and the cluster is in {project}\n"
-            "  do:  name a network of the cluster's own project as `network.existing`"
+            f"the network belongs to the project {named['project']}, and the cluster is in {project}\n"
+            f"  why: firewall rules are created in the network's own project, unless it shares the network\n"
+            f"  do:  write `network.host_project: {named['project']}` (Shared VPC), or name a network of the cluster's own project as `network.existing`"
         )
     return named["name"] if named else f"projects/{project}/global/networks/{written}"
 

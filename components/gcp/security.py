@@ -37,6 +37,9 @@ class Firewall(pulumi.ComponentResource):
     def __init__(self, name: str, args: FirewallArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:gcp:Firewall", name, {}, opts)
         self._args, self.ready = args, []
+        if args.network.is_shared:  # the rules of its network are its owner's
+            self.register_outputs({})
+            return
         hosts, login = [*args.accounts.values()], [args.accounts["access"]]
         own = args.network.hosts.network
         # Slurm's daemons, `srun` and MPI use any port.

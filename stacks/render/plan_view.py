@@ -282,7 +282,8 @@ def _network(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
     kind = f"existing {network.existing}" if network.existing else "created by the stack"
     if network.existing:
         is_divided = all(isinstance(one.cidr, str) for one in network.subnets)
-        kind += f", {'new subnets of it' if is_divided else 'the subnets below'}, no router or gateway created"
+        kind += f" of {network.host_project}" if network.host_project else ""
+        kind += f", {'new subnets of it' if is_divided else 'the subnets below'}, no router or gateway created{', no firewall rules either' if network.host_project else ''}"
     out = {"nat": "out through address translation", "none": "no way out"}.get(network.egress, network.egress)
     endpoints = ", private endpoints" if network.private_endpoints else ""
     yield network.cidr or "hosts", f"{kind}{zones}, {out}{endpoints}, names in {network.domain}"

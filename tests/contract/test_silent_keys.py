@@ -42,6 +42,7 @@ OTHERS: dict[str, Any] = {
     "network.zones": ["us-central1-c"],
     "network.existing": "ours",
     "network.subnets": ["ours"],
+    "network.host_project": "net-host",
     "network.egress": "none",
     "network.private_endpoints": True,
     "network.nat": "control",

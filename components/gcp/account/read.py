@@ -100,9 +100,16 @@ def storage_zones(session: Session, storage_class: str) -> frozenset[str]:
 def network(session: Session, ident: str, stack: str) -> account.Network | None:
     """Describe a network with the ranges of its subnets that are not the stack's own; names resolve in every network."""
     project, name = _place(session, ident)
-    found = session.find(f"global/networks/{name}", project=project)
+    try:
+        found = session.find(f"global/networks/{name}", project=project)
+    except rest.Failed as error:
+        if not _is_hidden(session, error, project):
+            raise
+        return account.Network(ident, (), True, way_out="nat")  # its subnets are asked for themselves
     if found is None:
         return None
+    if project != session.project:  # a stack creates no subnets there
+        return account.Network(ident, (), True, way_out="nat")
     own = f", stack {stack}, "
     subnets = [one for one in session.everywhere("subnetworks", project=project) if _last(one["network"]) == name and own not in one.get("description", "")]
     ranges = [(one["name"], cidr) for one in subnets for cidr in (one["ipCidrRange"], *(more["ipCidrRange"] for more in one.get("secondaryIpRanges", ())))]
@@ -120,12 +127,28 @@ def _leads_out(session: Session, network: str, *, subnet: str = "", project: str
 
 
 def subnet(session: Session, ident: str) -> account.Subnet | None:
+    """Describe a subnet, and whether the credentials may use one that another project shares."""
     project, name = _place(session, ident)
-    found = session.find(f"regions/{session.region}/subnetworks/{name}", project=project)
-    if found is None:
-        return None
-    network = session.find(f"global/networks/{_last(found['network'])}", project=project) or {}
-    return dataclasses.replace(described_subnet(session, found, project=project), id=ident, profile=_last(network.get("networkProfile", "")))
+    path = f"regions/{session.region}/subnetworks/{name}"
+    try:
+        found = session.find(path, project=project)
+        if found is None:
+            return None
+        network = session.find(f"global/networks/{_last(found['network'])}", project=project) or {}
+    except rest.Failed as error:
+        if not _is_hidden(session, error, project):
+            raise
+        return account.Subnet(ident, "", "", "", 0, "nat", name, is_usable=False)
+    is_usable = project == session.project or session.may_use(path, project=project)
+    described = described_subnet(session, found, project=project)
+    return dataclasses.replace(
+        described, id=ident if project == session.project else name, profile=_last(network.get("networkProfile", "")), is_usable=is_usable
+    )
+
+
+def _is_hidden(session: Session, error: rest.Failed, project: str) -> bool:
+    """Say whether another project, which shares its network, doesn't let this one look at something."""
+    return project != session.project and error.status == rest.FORBIDDEN and error.code not in NOT_ENABLED
 
 
 def described_subnet(session: Session, found: Mapping[str, Any], *, project: str = "") -> account.Subnet:
@@ -135,7 +158,12 @@ def described_subnet(session: Session, found: Mapping[str, Any], *, project: str
         project: of the subnet; empty: the session's.
     """
     cidr, free = found["ipCidrRange"], ipaddress.IPv4Network(found["ipCidrRange"]).num_addresses - catalog.target("gcp").addresses_reserved_per_subnet
-    way_out = "nat" if _leads_out(session, _last(found["network"]), subnet=found["name"], project=project) else "none"
+    try:
+        way_out = "nat" if _leads_out(session, _last(found["network"]), subnet=found["name"], project=project) else "none"
+    except rest.Failed as error:
+        if not _is_hidden(session, error, project or session.project):
+            raise
+        way_out = "nat"  # nobody but the owner of the network knows
     return account.Subnet(found["name"], _last(found["network"]), "", cidr, free, way_out, found["name"])
 
 

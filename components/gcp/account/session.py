@@ -18,6 +18,7 @@ SERVICES = {
 """Service → version of its API, as its paths begin."""
 NOT_ENABLED = ("accessNotConfigured", "SERVICE_DISABLED")
 _UNAUTHENTICATED = 401
+_USE_SUBNET = "compute.subnetworks.use"
 
 
 class Session:
@@ -134,6 +135,20 @@ class Session:
         except errors.TargetUnanswered as error:
             raise translated(error) or error from error
         return permission in found.get("permissions", ())
+
+    def may_use(self, subnet: str, *, project: str) -> bool:
+        """Say whether the credentials may use a subnet of another project.
+
+        Args:
+            subnet: its path below the project.
+        Raises:
+            AccountUnavailable, rest.Failed: as `get`.
+        """
+        try:
+            found = self._service("compute", project).post(f"{subnet}/testIamPermissions", {"permissions": [_USE_SUBNET]})
+        except errors.TargetUnanswered as error:
+            raise translated(error) or error from error
+        return _USE_SUBNET in found.get("permissions", ())
 
     def _service(self, service: str, project: str) -> rest.Compute:
         chosen = (service, project or self.project)

@@ -42,7 +42,7 @@ def test_a_network_is_named_in_each_way_that_google_names_it(written: str) -> No
 
 
 def test_a_network_of_another_project_is_refused() -> None:
-    with pytest.raises(pulumi.RunError, match="a network of the project others"):
+    with pytest.raises(pulumi.RunError, match=r"`network\.host_project: others`"):
         network.full_name("projects/others/global/networks/ours", "p")
 
 

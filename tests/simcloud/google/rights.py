@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.failure import Refused
 from ..core.store import SERVICE, Thing
-from . import conditions, kinds, links
+from . import conditions, kinds, links, shared_vpc
 from .rules import Call
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def token_of(cloud: "Cloud", instance: Thing) -> str:
 
 def check(cloud: "Cloud", call: Call) -> None:
     """Refuse what the caller may not do, by the method's own permissions; what else a body needs, its rules say with `need`."""
+    shared_vpc.check(cloud, call, call.caller or OWNER)
     if is_trusted(call.caller):
         return
     for permission in permissions(call):
@@ -76,6 +77,7 @@ def permissions(call: Call) -> list[str]:
 
 def check_launch(cloud: "Cloud", call: Call, values: Mapping[str, Any], path: str) -> None:
     """Refuse a launch whose caller lacks what its fields need beside the right to create instances."""
+    shared_vpc.check_use(cloud, values, call.caller or OWNER)
     if is_trusted(call.caller):
         return
     need(cloud, call, "compute.instances.create", path)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...core.store import Thing
-from .. import errors, operations, verbs
+from .. import errors, operations, rights, shared_vpc, verbs
 from ..rules import Call, Want, handles, rules
 
 if TYPE_CHECKING:
@@ -31,6 +31,13 @@ def expand(cloud: "Cloud", call: Call) -> Any:
 def set_private_access(cloud: "Cloud", call: Call) -> Any:
     thing, values = _target(cloud, call), verbs.form(call)
     return _changed(cloud, call, thing, {**thing.properties, "privateIpGoogleAccess": bool(values.get("privateIpGoogleAccess"))})
+
+
+@handles("compute.subnetworks.testIamPermissions")
+def test_permissions(cloud: "Cloud", call: Call) -> Any:
+    thing, asked = _target(cloud, call), verbs.form(call).get("permissions", [])
+    held = [one for one in asked if rights.may(cloud, call.caller, one, thing.id) and shared_vpc.may_use(cloud, call.caller or rights.OWNER, thing.id)]
+    return {"permissions": held} if held else {}
 
 
 def _target(cloud: "Cloud", call: Call) -> Thing:
