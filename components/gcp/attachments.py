@@ -1,4 +1,4 @@
-"""What others attached to the stack's networks, secrets and buckets without the stack recording it: firewall rules, routes, peerings, readers. Read-only."""
+"""What others attached to the stack's networks, secrets, buckets and login nodes without the stack recording it: firewall rules, routes, peerings, readers, roles. Read-only."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
@@ -10,13 +10,15 @@ from . import rest
 NETWORK, FIREWALL = "gcp:compute/network:Network", "gcp:compute/firewall:Firewall"
 SECRET, READER = "gcp:secretmanager/secret:Secret", "gcp:secretmanager/secretIamMember:SecretIamMember"
 BUCKET, USER = "gcp:storage/bucket:Bucket", "gcp:storage/bucketIAMMember:BucketIAMMember"
-RULE, ROUTE, PEERING, MEMBER, OF_BUCKET = "firewall rule", "route", "peering", "member", "member of the bucket"
+HOST, BINDING = "gcp:compute/instance:Instance", "gcp:compute/instanceIAMBinding:InstanceIAMBinding"
+RULE, ROUTE, PEERING, MEMBER, OF_BUCKET, OF_HOST = "firewall rule", "route", "peering", "member", "member of the bucket", "role on the host"
 EFFECTS: Mapping[str, str] = {
     RULE: "it decides who reaches the hosts",
     ROUTE: "packets of the hosts take it",
     PEERING: "another network reaches the hosts through it",
     MEMBER: "who has the role can read the keys of hosts",
     OF_BUCKET: "who has the role reaches the files in the bucket",
+    OF_HOST: "who has the role may be let in by OS Login, or may change the host",
 }
 _OF_FILESTORE = "filestore-peer-"
 """Filestore connects its own network to the hosts' under such a name (Filestore documentation, "Networking and IP resource requirements")."""
@@ -51,6 +53,8 @@ class Listing:
 def look(stack: discovery.Stack, *, project: str) -> Listing:
     """List what is attached to a stack's resources. A refused question does not affect the others."""
     networks, secrets, buckets = _ids(stack, NETWORK), _ids(stack, SECRET), _ids(stack, BUCKET)
+    asking = {str(one["outputs"].get("instanceName")).rpartition("/")[2] for one in stack.resources if one["type"] == BINDING}
+    hosts = tuple(one for one in _ids(stack, HOST) if one.rpartition("/")[2] in asking)  # those on which OS Login decides
     compute, keys = rest.Compute(project), rest.Compute(project, send=rest.Sender("secretmanager", "v1/"))
     files = rest.Compute("", send=rest.Sender("storage", "storage/v1/"))
     questions: Mapping[str, Callable[[], Iterator[Attached]]] = {
@@ -59,6 +63,7 @@ def look(stack: discovery.Stack, *, project: str) -> Listing:
         PEERING: lambda: _peerings(compute, networks),
         MEMBER: lambda: _members(keys, secrets),
         OF_BUCKET: lambda: _members_of_buckets(files, buckets),
+        OF_HOST: lambda: _members_of_hosts(compute, hosts),
     }
     found: list[Attached] = []
     refused: dict[str, str] = {}
@@ -72,17 +77,21 @@ def look(stack: discovery.Stack, *, project: str) -> Listing:
 
 def unrecorded(listing: Listing, stack: discovery.Stack) -> discovery.Attachments:
     """Omit the stack's own attachments. Pure."""
-    names = {str(one["id"]): f"{one['type']} {one['name']}" for one in stack.resources if one["type"] in (NETWORK, SECRET, BUCKET)}
+    names = {str(one["id"]): f"{one['type']} {one['name']}" for one in stack.resources if one["type"] in (NETWORK, SECRET, BUCKET, HOST)}
     own = {*_ids(stack, FIREWALL), *_connections(stack), *(_reader(one["outputs"]) for one in stack.resources if one["type"] in (READER, USER))}
+    # Of a role that the stack gives, the resource itself says who is a member.
+    given = {_role(one["outputs"]) for one in stack.resources if one["type"] == BINDING}
     found = [
-        discovery.Attachment(names[one.to], f"{one.kind} {_shown(one)}", EFFECTS[one.kind], one.description) for one in listing.attached if one.id not in own
+        discovery.Attachment(names[one.to], f"{one.kind} {_shown(one)}", EFFECTS[one.kind], one.description)
+        for one in listing.attached
+        if one.id not in own and one.id.rpartition(" ")[0] not in given
     ]
     return discovery.Attachments(tuple(found), listing.refused, answered=listing.answered)
 
 
 def _shown(one: Attached) -> str:
     """Name an attachment: a member by who it is, everything else by its own name."""
-    return one.id.split()[-1] if one.kind in (MEMBER, OF_BUCKET) else one.id.rpartition("/")[2]
+    return one.id.split()[-1] if one.kind in (MEMBER, OF_BUCKET, OF_HOST) else one.id.rpartition("/")[2]
 
 
 def _ids(stack: discovery.Stack, kind: str) -> tuple[str, ...]:
@@ -97,6 +106,11 @@ def _connections(stack: discovery.Stack) -> Iterator[str]:
 def _reader(outputs: Mapping[str, Any]) -> str:
     """Give the id of a member of a secret's or a bucket's policy: what it is allowed and who it is."""
     return f"{str(outputs.get('secretId') or outputs.get('bucket', '')).rpartition('/')[2]} {outputs.get('role')} {outputs.get('member')}"
+
+
+def _role(outputs: Mapping[str, Any]) -> str:
+    """Give a role on a host, as ids of its members begin."""
+    return f"{str(outputs.get('instanceName', '')).rpartition('/')[2]} {outputs.get('role')}"
 
 
 def _path(link: str) -> str:
@@ -142,3 +156,12 @@ def _members_of_buckets(files: rest.Compute, buckets: tuple[str, ...]) -> Iterat
                 for member in binding["members"]:
                     if not member.startswith(_OF_PROJECT):
                         yield Attached(OF_BUCKET, f"{name} {binding['role']} {member}", name, f"{member} has {binding['role']}")
+
+
+def _members_of_hosts(compute: rest.Compute, hosts: tuple[str, ...]) -> Iterator[Attached]:
+    for full in hosts:
+        name = full.rpartition("/")[2]
+        with rest.missing():
+            for binding in compute.get(f"zones/{full.split('/')[3]}/instances/{name}/getIamPolicy").get("bindings", ()):
+                for member in binding["members"]:
+                    yield Attached(OF_HOST, f"{name} {binding['role']} {member}", full, f"{member} has {binding['role']}")

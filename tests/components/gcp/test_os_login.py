@@ -9,12 +9,15 @@ import pytest
 
 from blueprints import load
 from blueprints.spec import ClusterSpec, views
+from components import discovery as of_targets
+from components.gcp import attachments
 from components.schedulers import keys
 from tests.components import registered
-from tests.components.gcp import programs
+from tests.components.gcp import programs, steps
 from tests.components.gcp.standing import Standing
+from tests.components.project import STACK
 from tests.components.registered import Program
-from tests.simcloud.google.client import PROJECT, ZONE, SimulatedCloud
+from tests.simcloud.google.client import PROJECT, REGION, ZONE, SimulatedCloud
 
 ADA: dict[str, Any] = {"uid": 2001, "account": "research", "cloud_identity": "ada@example.org"}
 ALAN: dict[str, Any] = {"uid": 2002, "account": "research", "cloud_identity": "alan@example.org", "admin": True}
@@ -84,9 +87,29 @@ def test_a_target_without_it_keeps_the_users_keys() -> None:
     assert (found.spec.login.os_login, {one.cloud_identity for one in found.spec.users}) == (False, {""})
 
 
+def test_a_role_that_another_gave_on_a_login_node_is_found(cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    steps.network(cloud)
+    steps.start(cloud, "login-0")
+    set_policy(
+        cloud,
+        [{"role": "roles/compute.osLogin", "members": ["user:ada@example.org"]}, {"role": "roles/compute.osAdminLogin", "members": ["user:eve@example.org"]}],
+    )
+    outputs = {"instanceName": "login-0", "role": "roles/compute.osLogin"}
+    host = {"type": attachments.HOST, "name": "login-0", "id": f"projects/{PROJECT}/zones/{ZONE}/instances/login-0", "outputs": {}}
+    given = {"type": attachments.BINDING, "name": "login-0-osLogin", "id": "any", "outputs": outputs}
+    for resources, found in (((host, given), ["role on the host user:eve@example.org"]), ((host,), [])):
+        stack = of_targets.Stack(name=STACK, region=REGION, resources=resources, nodes={})
+        attached = attachments.unrecorded(attachments.look(stack, project=PROJECT), stack)
+        assert ([one.what for one in attached.found], dict(attached.refused)) == (found, {})
+
+
 @pytest.mark.engine
 @pytest.mark.soak
-def test_who_may_log_in_follows_the_blueprint(tmp_path: Path, cloud: SimulatedCloud) -> None:
+def test_who_may_log_in_follows_the_blueprint(tmp_path: Path, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
     said = {name: value for name, value in SAID.items() if name != "access__login_nodes"}
     with Standing.of(tmp_path / "stack", cloud, programs.CPU, **said) as stack:
         stack.up()
@@ -102,8 +125,14 @@ def test_who_may_log_in_follows_the_blueprint(tmp_path: Path, cloud: SimulatedCl
         add(cloud, "user:eve@example.org")
         stack.succeed("up", "--yes", "--skip-preview", "--refresh")
         assert policy(cloud) == {"roles/compute.osAdminLogin": ["user:ada@example.org"]}, "a stranger with the role is drift, and goes"
+
+        recorded = of_stack(stack)
+        assert attachments.unrecorded(attachments.look(recorded, project=PROJECT), recorded).found == (), "the roles are the stack's own"
+        set_policy(cloud, [*bindings(cloud), {"role": "roles/compute.osLogin", "members": ["user:mallory@example.org"]}])
+        found = attachments.unrecorded(attachments.look(recorded, project=PROJECT), recorded).found
+        assert [one.what for one in found] == ["role on the host user:mallory@example.org"]
         stack.destroy()
-        assert cloud.things() == []
+        assert {one.kind for one in cloud.things()} <= {"iam.policies"}, "with the role that another added"
 
 
 def login_node(cloud: SimulatedCloud) -> str:
@@ -112,13 +141,25 @@ def login_node(cloud: SimulatedCloud) -> str:
 
 
 def policy(cloud: SimulatedCloud) -> dict[str, list[str]]:
-    body = cloud.request("compute.googleapis.com", "GET", f"{login_node(cloud)}/getIamPolicy").body
-    return {one["role"]: one["members"] for one in body.get("bindings", ())}
+    return {one["role"]: one["members"] for one in bindings(cloud)}
+
+
+def bindings(cloud: SimulatedCloud) -> list[dict[str, Any]]:
+    found = cloud.request("compute.googleapis.com", "GET", f"{login_node(cloud)}/getIamPolicy").body
+    return list(found.get("bindings", ()))
+
+
+def set_policy(cloud: SimulatedCloud, wanted: list[dict[str, Any]]) -> None:
+    answer = cloud.request("compute.googleapis.com", "POST", f"{login_node(cloud)}/setIamPolicy", body={"policy": {"bindings": wanted}})
+    assert answer.status == 200, answer.body
 
 
 def add(cloud: SimulatedCloud, member: str) -> None:
-    path = login_node(cloud)
-    found = cloud.request("compute.googleapis.com", "GET", f"{path}/getIamPolicy").body
-    bindings = [{**one, "members": sorted([*one["members"], member])} for one in found["bindings"]]
-    answer = cloud.request("compute.googleapis.com", "POST", f"{path}/setIamPolicy", body={"policy": {**found, "bindings": bindings}})
-    assert answer.status == 200, answer.body
+    set_policy(cloud, [{**one, "members": sorted([*one["members"], member])} for one in bindings(cloud)])
+
+
+def of_stack(stack: Standing) -> of_targets.Stack:
+    resources = tuple(
+        {"type": one["type"], "name": one["urn"].rpartition("::")[2], "id": one.get("id", ""), "outputs": one.get("outputs", {})} for one in stack.resources()
+    )
+    return of_targets.Stack(name=STACK, region=REGION, resources=resources, nodes={})
