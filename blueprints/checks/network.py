@@ -76,12 +76,20 @@ def _subnets(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Fi
     if source.at("network", "subnets") is None:  # clusterwright creates them, in an existing or a new network
         return
     unknown = [(number, subnet) for number, subnet in enumerate(cluster.network.subnets) if subnet.usable is None and subnet.needed]
-    for number, subnet in unknown:
+    for number, subnet in [one for one in unknown if not one[1].interface]:
         name = subnet.cidr if isinstance(subnet.cidr, str) else subnet.name
         what = f"the subnet {name} must have {subnet.needed} free addresses, and its size is unknown"
-        why = "the subnet exists already, and its size is known only in the account"
-        where = source.where("network", "subnets", number)
-        yield finding.Finding(_NOTE, Code.SUBNET_UNKNOWN, where, what, why, "check its free addresses in the cloud's console, or run `check --live`")
+        yield _unknown(what, source.where("network", "subnets", number))
+    further = [one for one in unknown if one[1].interface]
+    if further:
+        most = max(subnet.needed for _, subnet in further)
+        what = f"the {len(further)} subnets of further interfaces must have up to {most} free addresses each, and their sizes are unknown"
+        yield _unknown(what, source.where("network", "subnets", further[0][0]))
+
+
+def _unknown(what: str, where: finding.Position) -> finding.Finding:
+    why = "the subnet exists already, and its size is known only in the account"
+    return finding.Finding(_NOTE, Code.SUBNET_UNKNOWN, where, what, why, "check its free addresses in the cloud's console, or run `check --live`")
 
 
 def _zones(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:

@@ -266,6 +266,8 @@ def _access(cluster: ClusterSpec) -> str:
         if cluster.login.tunnel
         else "from the cluster's own network only"
     )
+    known = catalog.target(cluster.target).os_login
+    front += f", {known} decides who logs in" if cluster.login.os_login else ""
     directory = f"; users of {cluster.login.ldap_uri} too" if cluster.login.ldap_uri else ""
     return f"{nodes}{front}, {allowed}{directory}"
 
@@ -282,7 +284,6 @@ def _network(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
     kind = f"existing {network.existing}" if network.existing else "created by the stack"
     if network.existing:
         is_divided = all(isinstance(one.cidr, str) for one in network.subnets)
-        kind += f" of {network.host_project}" if network.host_project else ""
         kind += f", {'new subnets of it' if is_divided else 'the subnets below'}, no router or gateway created{', no firewall rules either' if network.host_project else ''}"
     out = {"nat": "out through address translation", "none": "no way out"}.get(network.egress, network.egress)
     endpoints = ", private endpoints" if network.private_endpoints else ""
