@@ -14,7 +14,7 @@ from tests.simcloud.google.cloud import Answer, Cloud
 
 from .test_bulk import BULK, wanted
 from .test_door import NETWORK, SUBNET, SUBNETS, made
-from .test_instances import TEMPLATE, ZONE
+from .test_instances import INSTANCE, TEMPLATE, ZONE
 
 EMAIL, OTHER = "control@proj.iam.gserviceaccount.com", "compute@proj.iam.gserviceaccount.com"
 STARTS = (
@@ -126,3 +126,13 @@ def test_an_instance_without_an_account_has_no_token(cloud: Cloud) -> None:
     right(cloud.request("compute.googleapis.com", "POST", f"/compute/v1/projects/proj/{BULK}", {}, wanted(1, instanceProperties={"serviceAccounts": []})))
     with pytest.raises(Refused, match="no service account"):
         rights.token_of(cloud, cloud.need(f"projects/proj/{ZONE}/instances/node-0"))
+
+
+def test_the_policy_of_an_instance_goes_with_it(cloud: Cloud) -> None:
+    made(cloud, f"{ZONE}/instances", INSTANCE)
+    path = f"/compute/v1{PROJECT.removeprefix('/v1')}/{ZONE}/instances/one"
+    policy = {"bindings": [{"role": "roles/compute.osLogin", "members": ["user:ada@example.org"]}]}
+    right(cloud.request("compute.googleapis.com", "POST", f"{path}/setIamPolicy", {}, {"policy": policy}))
+    right(cloud.request("compute.googleapis.com", "DELETE", path))
+    made(cloud, f"{ZONE}/instances", INSTANCE)
+    assert "bindings" not in right(cloud.request("compute.googleapis.com", "GET", f"{path}/getIamPolicy"))

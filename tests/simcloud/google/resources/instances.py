@@ -93,6 +93,7 @@ class Instances(Rules):
         for group in cloud.store.all("compute.instanceGroups"):
             if thing["selfLink"] in group.get("_instances", ()):
                 cloud.note(group, _instances=[link for link in group["_instances"] if link != thing["selfLink"]])
+        cloud.drop("iam.policies", f"compute/{thing.id}")
         if thing["status"] != "TERMINATED":
             count(cloud, thing, -1)
 
