@@ -1,6 +1,7 @@
 """Objects of a Google Cloud project that a blueprint may name, each with the lines to write."""
 
 import dataclasses
+import ipaddress
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -73,8 +74,31 @@ def _subnets(session: Session, _: account.Wanted) -> account.Listing:
         {**dataclasses.asdict(one), account.WRITE: f"network: {{existing: {one.network}, subnets: [{one.id}], cidr: {one.cidr}}}"}
         for one in sorted(found, key=lambda one: (one.network, one.id))
     ]
+    entries += _shared_subnets(session)
     hint = "a stack uses the subnets that `network.subnets` names, or creates its own: then write a `network.cidr` outside of the ranges of that network, and of those that hosts are to reach"
     return account.Listing("Subnets, and the ranges that networks of this project have", entries, hint)
+
+
+def _shared_subnets(session: Session) -> list[dict[str, Any]]:
+    """List the subnets of the region that a host project shares with this one (Shared VPC), as far as their owner lets the caller look."""
+    host = str(session.get("getXpnHost").get("name", ""))
+    if not host:
+        return []
+    try:
+        found = [*session.items("aggregated/subnetworks/listUsable", {"serviceProject": session.project}, project=host)]
+    except rest.Failed as error:
+        if error.status != rest.FORBIDDEN or error.code in NOT_ENABLED:
+            raise
+        return []
+    entries = []
+    for one in sorted(found, key=lambda one: (one["network"], one["subnetwork"])):
+        name, network, cidr = one["subnetwork"].rpartition("/")[2], one["network"].rpartition("/")[2], one["ipCidrRange"]
+        if f"/regions/{session.region}/" in one["subnetwork"]:
+            free = ipaddress.IPv4Network(cidr).num_addresses - catalog.target("gcp").addresses_reserved_per_subnet
+            described = live_account.Subnet(name, network, "", cidr, free, "unknown", name)
+            line = f"network: {{host_project: {host}, existing: {network}, subnets: [{name}], cidr: {cidr}}}"
+            entries.append({**dataclasses.asdict(described), account.WRITE: line})
+    return entries
 
 
 def _images(session: Session, _: account.Wanted) -> account.Listing:

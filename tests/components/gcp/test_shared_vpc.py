@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from blueprints import load
 from blueprints.codes import Code
@@ -112,6 +113,19 @@ def test_the_project_is_asked_whether_it_may_use_the_subnet(project: SimulatedCl
     share(project)
     ((path, what),) = checked(tmp_path, capsys)
     assert (path, "may not use the subnet" in what) == (at, True)
+
+
+def test_lookup_lists_what_is_shared_with_the_lines_to_write(project: SimulatedCloud, capsys: pytest.CaptureFixture[str]) -> None:
+    def looked_up() -> list[dict[str, Any]]:
+        assert main.main(["lookup", "subnets", "--target", "gcp", "--region", REGION, "--json"]) == 0
+        found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["entries"]
+        return found
+
+    (one,) = looked_up()
+    assert yaml.safe_load(one["write"]) == {"network": SHARED}
+    assert (one["cidr"], one["free"]) == (RANGE, 4092)
+    share(project)
+    assert looked_up() == [], "its owner doesn't let this project look"
 
 
 @pytest.mark.engine

@@ -22,7 +22,20 @@ from .verbs import WAIT_MOST_S, Waiting, verb
 
 PROJECT, NUMBER = "proj", "123456789012"
 LOOK_AGAIN_S = 0.05
-READS = ("get", "list", "aggregatedList", "wait", "listManagedInstances", "listInstances", "getFromFamily", "search", "testIamPermissions", "access")
+READS = (
+    "get",
+    "list",
+    "aggregatedList",
+    "wait",
+    "listManagedInstances",
+    "listInstances",
+    "getFromFamily",
+    "search",
+    "testIamPermissions",
+    "access",
+    "listUsable",
+    "getXpnHost",
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..core.failure import Refused
-from .rules import Call
+from . import links
+from .rules import Call, handles
 
 if TYPE_CHECKING:
     from .cloud import Cloud
 
 SETTING = "shared_vpc"
 USE = "compute.subnetworks.use"
-READS = ("get", "list", "aggregatedList", "testIamPermissions", "wait")
+READS = ("get", "list", "aggregatedList", "listUsable", "testIamPermissions", "wait")
 """What the role Compute Network User lets its members look at."""
 
 
@@ -41,6 +42,20 @@ def check_use(cloud: "Cloud", values: Mapping[str, Any], member: str) -> None:
 def may_use(cloud: "Cloud", member: str, path: str) -> bool:
     """Say whether a member may use a subnet: one of the host project as its user, one of the own project as its owner."""
     return _is_user(cloud, member) if path.startswith(f"projects/{_host(cloud)}/") else True
+
+
+@handles("compute.projects.getXpnHost")
+def host_of(cloud: "Cloud", call: Call) -> Any:
+    """Name the host project; an empty answer: there is none."""
+    return {"kind": "compute#project", "name": _host(cloud)} if _host(cloud) else {}
+
+
+@handles("compute.subnetworks.listUsable")
+def usable(cloud: "Cloud", call: Call) -> Any:
+    """List the subnets of a project that a service project may use."""
+    found = list(cloud.all("compute.subnetworks", under=f"projects/{call.project}/"))
+    items = [{"subnetwork": links.link(one.id), "network": one["network"], "ipCidrRange": one["ipCidrRange"], "stackType": "IPV4_ONLY"} for one in found]
+    return {"kind": "compute#usableSubnetworksAggregatedList", "items": items}
 
 
 def _host(cloud: "Cloud") -> str:
