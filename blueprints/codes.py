@@ -252,7 +252,7 @@ class Code(FindingCode):
     KUBERNETES_RANGES = "CW567", ERROR, "ranges of pods, services and hosts that overlap", "choose ranges apart from each other and from the hosts' network"
     POD_RANGE_SMALL = "CW568", ERROR, "a range of pods or services that is too small", "choose a larger range, as the page says"
     CONTROL_ADDRESS = "CW569", (ERROR, WARNING), "an address of the controllers that nodes can't use, or that the controllers can't share", "write a free IPv4 address of the hosts' network into `control.address`"
-    LOAD_BALANCER_RANGE = "CW572", ERROR, "addresses of load balancers that hosts have, or that no host can answer", "write a free part of the hosts' network"
+    LOAD_BALANCER_RANGE = "CW579", ERROR, "addresses of load balancers that hosts have, or that no host can answer", "write a free part of the hosts' network"
     RULES_TOO_MANY = "CW565", ERROR, "more rules than a security group supports", "allow fewer, larger networks"
 
     # Storage.

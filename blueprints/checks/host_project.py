@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .. import finding, language, message_text, spec
+from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 
@@ -51,7 +51,10 @@ def _services(cluster: spec.ClusterSpec, host: str, source: Document) -> Iterato
 
 def _rules(cluster: spec.ClusterSpec) -> list[str]:
     """Name what the owner of the network lets through."""
-    fabrics = [one for one in cluster.network.subnets if one.interface and one.interface.startswith("gvnic")]
+    # Networks of a kind that several interfaces of a host share let everything through by themselves.
+    networks = catalog.target(cluster.target).networks
+    open_kinds = networks.one_network_for if networks else ()
+    fabrics = [one for one in cluster.network.subnets if one.interface and one.interface.partition("-")[0] not in open_kinds]
     own = cluster.network.cidr or "the hosts' subnet"
     found = [f"everything between hosts of {own}"]
     if fabrics:

@@ -240,7 +240,10 @@ def test_networks_are_divided_as_each_cloud_wants() -> None:
         as_of="2026",
     )
     # A network of Google Cloud holds one interface of a host, and its subnets are in all zones of a region; RDMA interfaces share one, of a kind that only some zones have.
-    shared: dict[str, Any] = {"one_network_for": ("mrdma",), "profile": "vpc-roce"}
+    shared: dict[str, Any] = {
+        "one_network_for": ("mrdma",), "profile": "vpc-roce", "range_beside_subnets": True, "shared_network": "projects/{project}/global/networks/{name}",
+        "shared_subnet": "projects/{project}/regions/{region}/subnetworks/{name}", "shared_role": "roles/compute.networkUser",
+    }  # fmt: skip
     assert catalog.target("gcp").networks == catalog.Networks(16, True, 0, 0, 0, {}, source="cluster-toolkit", as_of="2026-06", **shared)
     assert catalog.target("metal").networks is catalog.target("local").networks is None
 

@@ -20,7 +20,7 @@ def two() -> Program:
 def mounted(host: Registered) -> dict[str, tuple[str, str]]:
     """Give mount point → source and options of what a host mounts, over the network and from its disks."""
     said = programs.user_data(host)
-    disks = [line.split() for file in said["write_files"] if file["path"] == "/etc/fstab" for line in file["content"].splitlines()]
+    disks = [line.rsplit(maxsplit=5) for file in said["write_files"] if file["path"] == "/etc/fstab" for line in file["content"].splitlines()]
     return {target: (source, options) for source, target, _, options, *_ in (*said["mounts"], *disks)}
 
 
