@@ -211,7 +211,7 @@ def _plug_in(host: HostNames, boot: Boot) -> None:
     # Kept, since the host is plugged in again when it reboots.
     host.cable.write_text(f"""\
 link add {interface} type veth peer name host0 address {hardware_address(boot.address)} netns {host.namespace}
-link set {interface} master {boot.bridge} alias {host.names.label}:{host.hostname} up
+link set {interface} master {boot.bridge} alias {_alias(host)} up
 """)
     host.addresses.write_text(f"""\
 link set lo up
@@ -221,6 +221,17 @@ route add default via {boot.gateway}
 """)
     command.run("ip", "-batch", str(host.cable))
     command.run("ip", "-netns", host.namespace, "-batch", str(host.addresses))
+
+
+def _is_of(interface: str, host: HostNames) -> bool:
+    """Say whether a cable is the host's: it is named by the address, and another host may have the address by now, as when pools are renumbered."""
+    with contextlib.suppress(OSError):
+        return Path(f"/sys/class/net/{interface}/ifalias").read_text().strip() == _alias(host)
+    return False
+
+
+def _alias(host: HostNames) -> str:
+    return f"{host.names.label}:{host.hostname}"
 
 
 def _unplug(interface: str) -> None:
@@ -277,7 +288,7 @@ def kill(host: HostNames) -> None:
     if leader := _leader(host):
         with contextlib.suppress(ProcessLookupError):
             os.kill(leader, signal.SIGKILL)
-    if cable := (record.read(host.leader) or {}).get("interface"):
+    if (cable := (record.read(host.leader) or {}).get("interface")) and _is_of(cable, host):
         _unplug(cable)  # before the namespace, which frees its cable only later
     if Path(f"/run/netns/{host.namespace}").exists():
         command.run("ip", "netns", "del", host.namespace)
