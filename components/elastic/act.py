@@ -137,7 +137,7 @@ class Actor:
         is_remembered = self._remember(decision.memory)
         asks = [step for step in decision.steps if isinstance(step, kinds.Ask)]
         for step in decision.steps:
-            if not isinstance(step, kinds.Ask) and (is_remembered or not isinstance(step, kinds.PowerUp)):
+            if not isinstance(step, kinds.Ask) and (is_remembered or not isinstance(step, kinds.PowerUp | kinds.Report)):
                 self._take(step)
         if asks and is_remembered:
             self._launch(asks)

@@ -6,6 +6,8 @@ from typing import Any
 
 from blueprints import hostlist
 
+from .model import HEALTH, Node
+
 VERSION = 1
 STAY = frozenset({"keep", "reboot", "repair", "report"})
 """What a node set can say of nodes that their own check drained; where it says nothing, they are replaced. `keep`: until they are complete or a person decides. The others: until they say that they can't help themselves, and
@@ -41,6 +43,10 @@ class NodeSet:
     """What only the target's adapter reads, to start nodes."""
     on_failure: str = ""
     """One of STAY; empty: replace."""
+
+    def keeps(self, node: Node) -> bool:
+        """Say whether a node is left to a person, as its own check took it out of service and the pool says so."""
+        return self.on_failure == "keep" and (node.is_down or node.is_drained) and node.reason.startswith(HEALTH)
 
     def number(self, node: str) -> int | None:
         """Return the node's number; None when the node is not of this set."""

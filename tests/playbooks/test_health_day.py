@@ -40,6 +40,8 @@ class Fault:
     values: tuple[tuple[int, str, str], ...] = ()
     line: str = ""
     port: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    counted: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """Counter of the port → by what it grows from look to look."""
 
 
 class Node:
@@ -64,7 +66,8 @@ class Node:
         self.log = [*self.lines[1:], *([fault.line] if fault and fault.line else [])]
         # A link that falls brings symbols that nobody understands.
         self.host.port("mlx5_0", {"symbol_error": 25 * self.fell}, fell=self.fell)
-        self.host.port("mlx5_1", **(fault.port if fault else {}))
+        grown = {name: by * (number - BEGINS + 1) for name, by in (fault.counted if fault else {}).items()}
+        self.host.port("mlx5_1", {"symbol_error": 0, **grown}, **(fault.port if fault else {}))
         monkeypatch.setattr(diagnostics, "answer", self.answers)
         monkeypatch.setattr(diagnostics, "RULES", str(self.host.folder / "rules.json"))
         monkeypatch.setattr(diagnostics, "STATE", str(self.state))
@@ -110,7 +113,7 @@ FAULTS = {
     "no NVSwitch fabric": (Fault(((1, "fabric/state", "In Progress"),)), 1, "not registered with the NVSwitch fabric"),
     "a port that is down": (Fault(port={"state": "1: DOWN"}), 1, "is DOWN and was active"),
     "a port at half its rate": (Fault(port={"rate": "200 Gb/sec (4X HDR)"}), 1, "runs at 200 Gb/s and ran at 400"),
-    "a cable that garbles": (Fault(port={"counted": {"symbol_error": 500}}), 1, "more than 120 symbol errors in an hour"),
+    "a cable that garbles": (Fault(counted={"symbol_error": 500}), 1, "more than 120 symbol errors in an hour"),
     "a GPU that stays hot": (Fault(((1, THERMAL, "Active"),)), 2, "slowed down by its temperature"),
 }
 """Fault → how many looks after its first one find it, and with which words."""

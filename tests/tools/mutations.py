@@ -112,8 +112,8 @@ MUTATIONS = (
     ),
     Mutation(
         "components/elastic/decide/suspend.py",
-        "if node is not None and node.is_kept and not spares_kept:",
-        "if node is not None and node.is_kept:",
+        "(name in owners and owners[name].keeps(node))) and not spares_kept:",
+        "(name in owners and owners[name].keeps(node))):",
         ("tests/elastic/test_resume.py",),
     ),
     Mutation("components/elastic/fleets/aws/adapter.py", "is_part = len(live) < len(launch.nodes)", "is_part = False", ("tests/elastic/test_aws.py",)),

@@ -101,7 +101,7 @@ def _turn(node_set: NodeSet, slurm: Slurm, memory: Memory, live: Mapping[str, In
     outdated, away = [], 0
     for name in node_set.nodes[: node_set.minimum]:
         node = slurm.nodes.get(name)
-        if node is None or node.is_kept:
+        if node is None or node.is_kept or node_set.keeps(node):
             continue
         if not node.is_up or not node.is_answering or node.is_drained or memory.launch_of(name):
             away += 1

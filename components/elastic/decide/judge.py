@@ -185,7 +185,10 @@ def _unfit(case: Case) -> Verdict | None:
 
 def _up(case: Case) -> Verdict:
     node, instance = case.node, case.instance
-    if case.reported:
+    if case.node_set.keeps(node) and not case.has_ended:
+        return LEAVE  # also when it no longer answers: somebody is to look at it
+    # A node that is healthy again meanwhile may have a job, and its host must run on.
+    if case.reported and node.is_unhealthy and not node.has_jobs:
         return Verdict(Act.REPORT, case.reported)
     if case.has_ended and (case.is_certain or not node.is_answering):
         return Verdict(Act.FAIL, "its instance is gone")
@@ -215,8 +218,6 @@ def _up(case: Case) -> Verdict:
 def _unhealthy(case: Case) -> Verdict:
     """Leave a node to itself, to the cloud, or to a person, as its pool says."""
     node, wanted = case.node, case.node_set.on_failure
-    if wanted == "keep":
-        return LEAVE
     if not node.is_beyond_repair:
         late = f"it did not repair itself within {REPAIRED_WITHIN_S / 60:.0f} minutes"
         return Verdict(Act.REPLACE, late) if case.is_missing_for(REPAIRED_WITHIN_S) else WAIT

@@ -19,7 +19,7 @@ def suspend(nodes: Sequence[str], *, table: Table, slurm: Slurm, cloud: Cloud, m
     ending = set()
     for name in nodes:
         node = slurm.nodes.get(name)
-        if node is not None and node.is_kept and not spares_kept:
+        if node is not None and (node.is_kept or (name in owners and owners[name].keeps(node))) and not spares_kept:
             continue
         if name in owners and (node is None or node.is_off or node.is_stopping or (node.is_down and not node.has_jobs)):
             ending.add(name)

@@ -123,6 +123,8 @@ class Gcp:
             asked = self._compute.call("POST", f"zones/{place.zone}/instances/{place.name}/reportHostAsFaulty", query, body)
             operation = self._finished(place.zone, asked, within_s=REPORTED_WITHIN_S if waits else 0)
         except Failed as failure:
+            if failure.is_passing:  # it may have taken the report, which says who it is when it is made again
+                raise Underway(f"Compute Engine did not answer the report: {failure}") from failure
             raise Unreachable(f"Compute Engine refused the report: {failure}") from failure
         if operation["status"] != "DONE":
             raise Underway(f"Compute Engine still works on the report ({operation['name']}); leave the instance running, and run the same command again")

@@ -173,12 +173,16 @@ def port_counters(rules: list[dict[str, Any]], name: str, place: str, counted: d
     """
     now = time.time()
     for rule in rules:
-        value = number(word(place, "counters", rule["counter"]))
+        said = word(place, "counters", rule["counter"])
+        if not said.isdigit():
+            continue  # not to be read now, as while a device recovers: no 0, from which all that it ever counted would be growth
+        value = int(said)
         seen = counted.setdefault(rule["counter"], {"last": value, "grown": []})
         more = value - seen["last"] if value >= seen["last"] else value
         seen["grown"] = [[at, by] for at, by in seen["grown"] if now - at < HOUR_S] + ([[now, more]] if more else [])
         seen["last"] = value
-        if sum(by for _, by in seen["grown"]) > rule["above"]:
+        # One burst, as of a link that falls once, is one growth however often it is looked at.
+        if len(seen["grown"]) > 1 and sum(by for _, by in seen["grown"]) > rule["above"]:
             yield {**rule, "what": f"{name} counted more than {rule['above']} {rule['what']} in an hour"}
 
 

@@ -128,11 +128,13 @@ def settle(node: str, wrong: str, found: list[tuple[str, str]]) -> list[str]:
         if is_ours and sign in wrong and is_free and os.path.exists(unit):
             subprocess.run(["systemctl", "restart", "--no-block", os.path.basename(unit)], check=False, env={"PATH": PATH})
     if not wrong:
-        if is_ours:
+        # Another node is about to take the place of one that was given up, or its host is reported: no job may begin there.
+        returns = is_ours and not reason.endswith(BEYOND_REPAIR)
+        if returns:
             scontrol("update", f"nodename={node}", "state=RESUME", within_s=BETWEEN_JOBS_ANSWER_S)
         with open(CLEAR, "w"):
             pass
-        return [f"{node_looks.HEALTH}complete again, and back in service"] if is_ours else []
+        return [f"{node_looks.HEALTH}complete again, and back in service"] if returns else []
     with contextlib.suppress(FileNotFoundError):
         os.unlink(CLEAR)
     answer = answered(found)
