@@ -1,5 +1,6 @@
 """Make a folder of a service's state ready: adopt what is there, or lay the first state."""
 
+import contextlib
 import grp
 import os
 import pwd
@@ -56,6 +57,8 @@ def main() -> None:
     made = not os.path.lexists(os.path.join(path, proof) if proof else path)
     if made and not module.check_mode:
         _lay(path, seed, proof)
+    elif not module.check_mode:
+        _forget_laying(path)
     uid, gid = pwd.getpwnam(module.params["owner"]).pw_uid, grp.getgrnam(module.params["group"]).gr_gid
     given = 0 if made and module.check_mode else _give(path, uid, gid, dry=module.check_mode)
     module.exit_json(changed=made or given > 0, made=made, given_to_owner=given)
@@ -105,6 +108,12 @@ def _lay_within(path: str, seed: str, proof: str) -> None:
         os.replace(os.path.join(staging, name), os.path.join(path, name))
     os.remove(laying)
     os.rmdir(staging)
+
+
+def _forget_laying(path: str) -> None:
+    """Take away the mark of a run that was killed when its tables were whole: with it, a later run would take tables without their proof for a part of the seed."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        os.remove(os.path.join(path, WITHIN, os.path.basename(path) + ".laying"))
 
 
 def _contents(path: str) -> list[str]:

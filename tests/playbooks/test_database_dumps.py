@@ -360,7 +360,8 @@ def test_slurmctld_gets_the_number_that_its_cluster_has_in_the_restored_database
     done = host.restore()
     assert done.returncode == 0, done.stderr
     assert state.read_text() == after
-    assert ("start slurmctld.service" in host.said("units")) is (saved != after)
+    # Also where an earlier run changed the number and was killed before it started slurmctld again.
+    assert ("start slurmctld.service" in host.said("units")) is ("|" in saved)
 
 
 def test_a_host_that_never_had_tables_may_begin_some(host: Host) -> None:
