@@ -85,17 +85,17 @@ def _space(cluster: spec.ClusterSpec, facts: Mapping[KnownHost, Mapping[str, Any
     """Give one finding for each file system that is nearly full, however many mount points of a host lie on it and however many hosts mount the same storage."""
     storage = [one.mount for one in cluster.storage]
     for what, size, free in (("space", "size_bytes", "free_bytes"), ("files", "inodes", "free_inodes")):
-        said: set[tuple[str, int]] = set()
+        said: set[str] = set()
         for host, of_host in facts.items():
             full = {mount: at for mount, at in of_host["mounts"].items() if at.get(size) and at[free] < LEAST_FREE * at[size]}
-            by_size: dict[int, list[str]] = {}  # of one size on one host: the same file system, bound to several places
+            by_device: dict[object, list[str]] = {}  # one file system of a host, bound to several places
             for mount in sorted(full, key=lambda one: (one not in storage, one)):
-                by_size.setdefault(full[mount][size], []).append(mount)
-            for capacity, [mount, *others] in by_size.items():
+                by_device.setdefault(full[mount].get("device", mount), []).append(mount)
+            for mount, *others in by_device.values():
                 if mount in storage:
-                    if (mount, capacity) in said:
+                    if mount in said:
                         continue
-                    said.add((mount, capacity))
+                    said.add(mount)
                 also = f"; {', '.join(others)} is the same" if others else ""
                 yield drift(
                     Code.SPACE,
@@ -103,7 +103,7 @@ def _space(cluster: spec.ClusterSpec, facts: Mapping[KnownHost, Mapping[str, Any
                     f"the file system is nearly full ({what}){also}",
                     remedy=f"free some of it, or make it larger; `du -xsh {mount.rstrip('/')}/*` shows what takes it",
                     desired=f"at least {LEAST_FREE:.0%} free",
-                    actual=f"{full[mount][free] / capacity:.1%} free",
+                    actual=f"{full[mount][free] / full[mount][size]:.1%} free",
                 )
 
 

@@ -46,7 +46,10 @@ class Image(Kind[ImageInputs]):
     def read(self, inputs: ImageInputs, outputs: Values) -> Values | None:
         if not (rootfs.is_whole(rootfs.layer_path(layer_key(inputs))) and rootfs.is_whole(base_of(inputs).path)):
             return None
-        unused_layers.mark_used(layer_key(inputs))
+        try:
+            unused_layers.mark_used(layer_key(inputs))
+        except FileNotFoundError:
+            return None
         return self.expected(inputs)
 
     def create(self, inputs: ImageInputs, work: Work) -> Values:

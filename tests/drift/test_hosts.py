@@ -323,8 +323,11 @@ ABILITIES = [
     ({"mounts": mounts(home={"kind": "tmpfs"})}, ["CW784 train-0: mount /home"]),
     ({"mounts": mounts(home={"free_bytes": 4})}, ["CW785 train-0: space of /home"]),
     ({"mounts": mounts(root={"free_inodes": 4})}, ["CW785 train-0: files of /"]),
-    ({"mounts": mounts(home={"free_bytes": 4}, root={"free_bytes": 4})}, ["CW785 train-0: space of /home"]),
-    ({"mounts": mounts(home={"free_bytes": 4}, root={"size_bytes": 200, "free_bytes": 4})}, ["CW785 train-0: space of /home", "CW785 train-0: space of /"]),
+    ({"mounts": mounts(home={"free_bytes": 4, "device": 9}, root={"free_bytes": 4, "device": 9})}, ["CW785 train-0: space of /home"]),
+    (
+        {"mounts": mounts(home={"free_bytes": 4, "device": 9}, root={"free_bytes": 4, "device": 8})},
+        ["CW785 train-0: space of /home", "CW785 train-0: space of /"],
+    ),
     ({"hardware": {"cpus": 1, "memory_mib": 16_000}}, ["CW787 train-0: processors"]),
     ({"hardware": {"cpus": 2, "memory_mib": 15_999}}, ["CW787 train-0: memory"]),
 ]  # fmt: skip

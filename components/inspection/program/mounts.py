@@ -21,10 +21,11 @@ def wanted_mounts(wanted: list[str]) -> dict[str, dict[str, Any]]:
 def _space(target: str) -> dict[str, Any]:
     """Give size and free space; nothing where the file system doesn't answer, which is said by the missing keys."""
     try:
-        space = os.statvfs(target)
+        space, device = os.statvfs(target), os.stat(target).st_dev
     except OSError as error:
         return {"error": error.strerror}
     return {
+        "device": device,
         # As `df` counts: what the file system holds back from files (reserved blocks) is no space that could be freed.
         "size_bytes": (space.f_blocks - space.f_bfree + space.f_bavail) * space.f_frsize,
         "free_bytes": space.f_bavail * space.f_frsize,

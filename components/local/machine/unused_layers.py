@@ -3,6 +3,7 @@
 Only where the file system runs short, and only what no stack of this machine boots from: a layer that is gone costs the two minutes of baking it again.
 """
 
+import contextlib
 import fcntl
 import os
 import time
@@ -19,7 +20,11 @@ YOUNG_S = 3600
 
 
 def mark_used(key: str) -> None:
-    """Note that the layer is wanted now."""
+    """Note that the layer is wanted now.
+
+    Raises:
+        FileNotFoundError: somebody has just removed it.
+    """
     os.utime(rootfs.layer_path(key))
 
 
@@ -35,12 +40,20 @@ def make_room(*, keep: str, free_share: float = FREE_SHARE, state: Path = STATE_
     if not layers.is_dir() or _free_share(layers) >= free_share:
         return
     wanted = _named(state)
-    oldest_first = sorted((path for path in layers.iterdir() if rootfs.is_whole(path) and not path.suffix), key=lambda path: path.stat().st_mtime)
-    for path in oldest_first:
+    for path in _oldest_first(layers):
         if _free_share(layers) >= free_share:
             return
         if path.name != keep and path.name not in wanted and _remove(path):
             yield path.name
+
+
+def _oldest_first(layers: Path) -> list[Path]:
+    found = []
+    for path in layers.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another process removes it, or has just built it
+            if rootfs.is_whole(path) and not path.name.endswith((".partial", ".lock")):
+                found.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(found)]
 
 
 def _remove(path: Path) -> bool:
@@ -60,8 +73,10 @@ def _remove(path: Path) -> bool:
 
 def _named(state: Path) -> set[str]:
     """Give the layers that a host's record, the description of an elastic pool or a mount names."""
-    texts = [path.read_text(errors="replace") for pattern in ("*/hosts/*/host.json", "*/elastic/pools/*.json") for path in state.glob(pattern)]
-    texts.append(Path("/proc/self/mounts").read_text())
+    texts = [Path("/proc/self/mounts").read_text()]
+    for path in (path for pattern in ("*/hosts/*/host.json", "*/elastic/pools/*.json") for path in state.glob(pattern)):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # the host has just gone
+            texts.append(path.read_text(errors="replace"))
     return {path.name for path in (cache_root() / "layers").iterdir() if any(path.name in text for text in texts)}
 
 
