@@ -56,7 +56,7 @@ def _rules(cluster: spec.ClusterSpec) -> list[str]:
     open_kinds = networks.one_network_for if networks else ()
     fabrics = [one for one in cluster.network.subnets if one.interface and one.interface.partition("-")[0] not in open_kinds]
     own = cluster.network.cidr or "the hosts' subnet"
-    found = [f"everything between hosts of {own}"]
+    found = [f"everything between the cluster's own hosts of {own}, by their service accounts (other machines there would be root on what controllers export)"]
     if fabrics:
         found.append(f"everything between hosts of {'the subnet' if len(fabrics) == 1 else f'each of the {len(fabrics)} subnets'} of further interfaces")
     if cluster.access.count and cluster.login.allowed_cidrs:

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .. import catalog, spec
+from .. import catalog, hostlist, spec
 from ..spec.cost import Cost, Effect, Rule
 from . import blueprint_keys, field_costs, kubernetes_upgrades
 
@@ -62,6 +62,7 @@ HEADS = {
 _KEPT_BY_SCHEDULER = {"database": ("embedded", "managed"), "managed-database": ("managed",), "own-database": ("embedded",), "state": ("embedded", "managed")}
 """Kinds of data that are the scheduler's, and by which placement of its database there are any. One word protects all of them."""
 _KUBERNETES_VERSION = "kubernetes.version"
+_CONTROL_MEMBERS = "kubernetes.control.members"
 _ONLY_ADDRESSES = ("first_address", "endpoint")
 """Of the schedulers, a network takes only the addresses with it."""
 
@@ -207,6 +208,9 @@ def _judged(one: _Difference, recorded: Mapping[str, Any], found: Rule) -> Chang
     anew = found.is_anew and cost is found.cost and not _is_open(one)
     if one.pattern == _KUBERNETES_VERSION and (reason := kubernetes_upgrades.refusal(str(one.old), str(one.new))):
         return Change(one.path, one.old, one.new, cost.effect, reason, anew=True)
+    if one.pattern == _CONTROL_MEMBERS and not anew and _loses_quorum(one.old, one.new):
+        why = "etcd would lose more of its members than it can: exchange one server, run `up`, then the next"
+        return Change(one.path, one.old, one.new, cost.effect, why, anew=True)
     reached = [data for kind in found.reaches for data in _data(kind, recorded)]
     if cost is found.cost and reached:
         cost = Cost(Effect.DESTROYS_DATA, f"{cost.why}; lost with it: {', '.join(name for name, _ in reached)}")
@@ -215,6 +219,12 @@ def _judged(one: _Difference, recorded: Mapping[str, Any], found: Rule) -> Chang
     else:
         reached = []
     return Change(one.path, one.old, one.new, cost.effect, cost.why, protected=tuple(name for name, protect in reached if protect), anew=anew)
+
+
+def _loses_quorum(old: Any, new: Any) -> bool:
+    """Say whether fewer than a majority of a control plane's servers stay."""
+    before, after = (set(hostlist.expand(one)) if isinstance(one, str) and one else set() for one in (old, new))
+    return bool(before) and 2 * len(before & after) <= len(before)
 
 
 def _named(change: Change, pattern: str, node_sets: Mapping[str, Mapping[str, Any]]) -> Change:

@@ -41,6 +41,8 @@ def user_data(config: HostConfig, *, program: str, order: Mapping[str, Any]) -> 
             ["systemctl", "daemon-reload"],
             *([["systemctl", "enable", "nfs-server.service"]] if config.exports else []),
             *(["systemctl", "start", "--no-block", mount.target] for mount in config.mounts if mount.is_disk),
+            # It began before these lines were in fstab, and found nothing to wait for.
+            *([["systemctl", "restart", "--no-block", "clusterwright-mounted.service"]] if any(mount.is_late for mount in config.mounts) else []),
         ],
     }
     return "#cloud-config\n" + yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=1000)

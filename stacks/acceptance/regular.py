@@ -16,7 +16,7 @@ def hours(word: str) -> int:
     Raises:
         ValueError: it is none.
     """
-    matched = re.fullmatch(r"([1-9][0-9]{0,3})([hd])", word, re.ASCII)
+    matched = re.fullmatch(r"([1-9][0-9]{0,4})([hd])", word, re.ASCII)
     if matched is None:
         raise ValueError(f"{word!r} is no interval: write hours or days, as 12h or 7d")
     return int(matched[1]) * HOURS[matched[2]]

@@ -58,7 +58,7 @@ def test_what_a_host_of_the_cluster_serves_is_not_mounted_by_the_first_boot() ->
     assert "mounts" not in written, "it may come minutes later, and cloud-init tries once"
     (fstab,) = [file for file in written["write_files"] if file["path"] == "/etc/fstab"]
     assert fstab["content"] == "server:/ /home nfs4 nofail,ro 0 0\n"
-    assert written["runcmd"] == [["systemctl", "daemon-reload"]]
+    assert written["runcmd"] == [["systemctl", "daemon-reload"], ["systemctl", "restart", "--no-block", "clusterwright-mounted.service"]]
 
 
 def test_cloud_init_mounts_network_file_systems_and_leaves_disks_to_systemd() -> None:

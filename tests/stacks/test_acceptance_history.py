@@ -90,7 +90,7 @@ def test_intervals_of_regular_acceptance_are_hours_and_days(word: str, hours: in
     assert regular.hours(word) == hours
 
 
-@pytest.mark.parametrize("word", ["", "0d", "15m", "1", "d", "-1d", "1.5d", "1d ", "99999h", "١d"])
+@pytest.mark.parametrize("word", ["", "0d", "15m", "1", "d", "-1d", "1.5d", "1d ", "999999h", "١d"])
 def test_other_intervals_are_refused(word: str) -> None:
     with pytest.raises(ValueError, match="is no interval"):
         regular.hours(word)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["HOUR_S", "KEEP_DAYS", "KINDS", "SETTLE_S", "Schedule", "every_s", "files", "next_steps"]
 
 DEADLINE_MIN = 30
+ACCEPTANCE_MIN = 40
+"""More where acceptance runs before the check: its own limit (`Acceptance.timeout_s`) and its jobs' clearing up."""
 NOT_NOW = 75
 EXPECTED_STATUSES = (7, NOT_NOW)
 """Drift, and "not now": the check itself went well."""
@@ -81,7 +83,7 @@ def _values(schedule: Schedule) -> dict[str, Any]:
         "secrets_file": SECRETS_FILE,
         "expected_statuses": EXPECTED_STATUSES,
         "not_now": NOT_NOW,
-        "deadline_min": DEADLINE_MIN,
+        "deadline_min": DEADLINE_MIN + (ACCEPTANCE_MIN if "--accept-every" in schedule.words else 0),
         "day_s": DAY_S,
         "github_keep_days": min(schedule.keep_days, GITHUB_KEEP_DAYS),
     }

@@ -102,7 +102,7 @@ def test_a_control_plane_keeps_its_number_of_hosts() -> None:
 
 def servers(control: dict[str, Any]) -> spec.ClusterSpec:
     """A cluster on servers that exist already."""
-    names = {f"head-{number}": f"10.20.0.{number}" for number in range(1, 5)} | {"gpu-1": "10.20.0.11"}
+    names = {f"head-{number}": f"10.20.0.{number}" for number in range(1, 7)} | {"gpu-1": "10.20.0.11"}
     key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILfO7axdAlzocl3lyLUde3ycoDtp7k+/IF+u2cOZy+M0"
     asked = {
         "name": "lab",
@@ -126,6 +126,8 @@ THREE = {"hosts": "head-[1-3]", "highly_available": True, "address": "10.20.0.9"
         ({"hosts": "head-1"}, {"hosts": "head-2"}, ["kubernetes.control.members"]),
         (THREE, {**THREE, "address": "10.20.0.10"}, ["kubernetes.endpoint"]),
         (THREE, {**THREE, "hosts": "head-[2-4]"}, []),
+        (THREE, {**THREE, "hosts": "head-[3-5]"}, ["kubernetes.control.members"]),
+        (THREE, {**THREE, "hosts": "head-[4-6]"}, ["kubernetes.control.members"]),
     ],
 )
 def test_servers_of_a_control_plane_are_exchanged_while_its_address_stays(before: dict[str, Any], after: dict[str, Any], refused: list[str]) -> None:
