@@ -3,7 +3,6 @@
 Everything on the hosts is real: Debian, cloud-init with Google's data source, Slurm, the elastic program. Everything of Google's is simulated and strict.
 """
 
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -32,7 +31,6 @@ users: {ada: {uid: 2001, account: research, ssh_keys: []}}
 """
 BELIEVED = "update finish-control"
 """What a preview shows of `believe`, which edits Slurm's files on the controller: finishing would write them again."""
-STAND_IN = "/usr/sbin/mount.nfs"
 IDLE_S = 10
 GONE_WITHIN_S = 180
 
@@ -45,9 +43,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnGoogle]:
 
 
 def test_what_has_just_come_up_has_not_drifted(stack: OnGoogle) -> None:
-    checked = json.loads(stack.clusterwright("drift", "--json").stdout)
-    found = {(one["code"], one["where"]) for one in checked["findings"]}
-    assert found == {("CW730", f"{host}: {STAND_IN}") for host in ("control-0", "login-0")}, "nothing but what stands in for the kernel's NFS client"
+    checked = stack.clusterwright("drift")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_a_login_node_is_rebuilt(stack: OnGoogle) -> None:

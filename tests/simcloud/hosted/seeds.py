@@ -11,6 +11,7 @@ from components.local.recipe import SIMULATED_GPU_MAJOR
 FILES = Path(__file__).parent / "guest"
 BUNDLE = "etc/ssl/certs/ca-certificates.crt"
 MOUNTS = ("mount.nfs", "mount.nfs4", "mount.lustre")
+DIVERSIONS = "var/lib/dpkg/diversions"
 NETWORK_STAGE = ("cloud-init-network", "cloud-init")
 """Units of cloud-init that ask the metadata service: of later versions, and of earlier ones and Ubuntu 24.04's."""
 PROCESSES = ("cloud-init-main", "cloud-init-local", "cloud-init")
@@ -47,9 +48,13 @@ def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str],
     """
     bundle = next((path.read_text() for lower in lowers if (path := Path(lower) / BUNDLE).is_file()), "")
     programs = [File(f"/usr/sbin/{name}", _file("mount-nfs", gateway), mode=0o755) for name in MOUNTS]
+    # As dpkg-divert(1) records it: who compares programs with their packages knows that these are another's.
+    diverted = next((path.read_text() for lower in lowers if (path := Path(lower) / DIVERSIONS).is_file()), "")
+    diverted += "".join(f"/usr/sbin/{name}\n/usr/sbin/{name}.packaged\n:\n" for name in MOUNTS)
     hardware = _file("hardware.conf", gateway).replace(b"GPUS EFA MAJOR", f"{gpus} {efa} {SIMULATED_GPU_MAJOR}".encode())
     return (
         *programs,
+        File(f"/{DIVERSIONS}", diverted.encode()),
         File("/usr/sbin/simulated-hardware", _file("hardware", gateway), mode=0o755),
         File(f"{EARLY}/simulated-hardware.conf", hardware),
         File("/etc/systemd/system/clusterwright-guard.service.d/simulated.conf", _file("guard.conf", gateway)),
