@@ -65,7 +65,9 @@ def expecting(stack: Deployment, **settings: str) -> Iterator[None]:
 def test_after_a_job_a_node_with_an_error_of_a_gpu_drains_itself_until_the_repair(running: Deployment) -> None:
     with expecting(running, check="full"):
         running.ssh(f"srun --nodelist={NODE} hostname")
-        assert state(running) == ("idle", "none"), "a simulated GPU has no driver that could be asked"
+        wait_until(
+            lambda: state(running) == ("idle", "none"), awaiting="the look after the job: a simulated GPU has no driver that could be asked", within_s=SOON_S
+        )
         running.inside(NODE, "logger", "--tag", "kernel", XID)
         running.ssh(f"srun --nodelist={NODE} hostname")
         said = "clusterwright: health: simulated GPU 0000:3b:00: Xid 79: GPU has fallen off the bus (reboot)"
