@@ -60,7 +60,7 @@ class Networks:
     shared_role: str = ""
     """The role that lets others use it."""
     range_beside_subnets: bool = False
-    """The blueprint names the range of the hosts' existing subnet, too: hosts and firewall rules are told it before anything is looked up."""
+    """The blueprint must also name the range of the hosts' existing subnet: user data and firewall rules contain it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

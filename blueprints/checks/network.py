@@ -43,7 +43,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield finding.Finding(_ERROR if needs_range else _WARNING, Code.SUBNETS_UNNAMED, where, what, why, remedy)
     elif network.existing is not None and network.subnets and network.cidr is None and needs_range:
         what = f"the addresses of {network.subnets[0]} are unknown"
-        why = "hosts export folders to the hosts' subnet and are told its range, which only the account knows"
+        why = "hosts export folders to the range of the hosts' subnet, and only the account knows it"
         remedy = "write the range of this subnet as `cidr`, as `clusterwright lookup subnets` shows it"
         yield finding.Finding(_ERROR, Code.SUBNETS_UNNAMED, source.where("network", "subnets", 0), what, why, remedy)
     if network.subnets and network.existing is None:

@@ -119,7 +119,7 @@ def _faults(cluster: spec.ClusterSpec, wanted: spec.Subnet, found: Subnet, befor
         yield _ERROR, what, why, "name a subnet with a route to a NAT gateway or to the site's own gateway"
     if wanted.role == "cluster" and target.networks is not None and target.networks.range_beside_subnets and network.cidr and found.cidr != network.cidr:
         what = f"{found.id} has {found.cidr}, and the blueprint names {network.cidr}"
-        yield _ERROR, what, "hosts and their exports are told the range of the hosts' subnet", f"write `cidr: {found.cidr}`"
+        yield _ERROR, what, "hosts export folders to the range that the blueprint names", f"write `cidr: {found.cidr}`"
 
 
 def _of_interfaces(cluster: spec.ClusterSpec, wanted: spec.Subnet, found: Subnet, before: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

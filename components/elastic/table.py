@@ -11,7 +11,7 @@ from .model import HEALTH, Node
 VERSION = 1
 STAY = frozenset({"keep", "reboot", "repair", "report"})
 """What a node set can say of nodes that their own check drained; where it says nothing, they are replaced. `keep`: until they are complete or a person decides. The others: until they say that they can't help themselves, and
-with `report`, the cloud is told of a broken part before."""
+with `report`, they report a broken part to the cloud first."""
 _SHARED = frozenset({"version", "target", "cluster", "stack", "domain", "names", "idle_s", "stop_timeout_s", "node_sets"})
 _SHARED_BY_NODE_SETS = frozenset(
     {"name", "pool", "prefix", "count", "minimum", "pool_most", "partition", "machine", "capacity", "boot_timeout_s", "launch_template_version", "on_failure"}
