@@ -7,7 +7,6 @@ import contextlib
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,9 @@ from ..aws import instances
 from . import certificates, databases, hosts, image, place
 from .databases import Database
 from .doors import Doors
+from .following import Tasks, Volumes
 from .place import Place
-from .wanted import Disk, Front, Guest, Wanted, wanted
+from .wanted import Front, Guest, Wanted, wanted
 
 if TYPE_CHECKING:
     from ..aws.world import World
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 REGION = "us-east-1"
 LOOK_EVERY_S = 1.0
 """Hosts end by themselves, too."""
-AT_A_TIME = 6
 BOOTS_AFTER_S = 2.5
 """EC2 takes some seconds before a new instance's kernel starts. Slurm counts on something of the kind: it takes no node whose boot seems to be before its own request, in whole seconds."""
 
@@ -43,11 +42,9 @@ class Hosted:
         self._world, self._names, self._folder = world, names, folder
         self._authority, self._context = certificates.made(folder, names=certificates.names_of_aws(REGION))
         self._wake = threading.Event()
-        self._several = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="hosts")
-        self._busy: set[str] = set()
+        self._tasks, self._volumes = Tasks(self._wake), Volumes(names)
         self._place: Place | None = None
         self._doors: Doors | None = None
-        self._attached: set[Disk] = set()
         self._public: dict[str, str] = {}
         self._let_in: dict[str, tuple[str, ...]] = {}
 
@@ -94,42 +91,25 @@ class Hosted:
         here, there = self._place, hosts.bodies(self._names)
         fronts = {hosts.front_host(self._names, name).hostname for name in now.fronts}
         for name in sorted(there.keys() - now.guests.keys() - fronts - {databases.host_of(self._names, one).hostname for one in served}):
-            self._do(name, partial(self._remove, name))
+            self._tasks.do(name, partial(self._remove, name))
         for guest in now.guests.values():
             body = there.get(guest.id)
             if body is None or not body.started_with:
                 if now.now_s < guest.made_s + BOOTS_AFTER_S:
                     continue
-                self._do(guest.id, partial(self._start, here, guest))
+                self._tasks.do(guest.id, partial(self._start, here, guest))
             elif not body.is_running:
-                self._do(guest.id, partial(self._stopped, guest.id))
+                self._tasks.do(guest.id, partial(self._stopped, guest.id))
         for front in now.fronts.values():
             body = there.get(hosts.front_host(self._names, front.name).hostname)
             if front.has_targets and (body is None or not body.is_running or body.started_with != hosts.mark(front)):
-                self._do(hosts.front_host(self._names, front.name).hostname, partial(self._serve, here, front))
+                self._tasks.do(hosts.front_host(self._names, front.name).hostname, partial(self._serve, here, front))
         self._keep_databases(here, now, served)
-        self._keep_volumes(here, now)
+        self._volumes.keep(here, now.disks)
         self._keep_folders(now)
         self._keep_public(now)
-        if not (there or self._busy or now.has_bodies or served):
+        if not (there or self._tasks.busy or now.has_bodies or served):
             self._leave()
-
-    def _do(self, name: str, act: Callable[[], None]) -> None:
-        """Do one thing to one host on a thread, unless something is done to it already; then look again."""
-        if name in self._busy:
-            return
-        self._busy.add(name)
-
-        def carry_out() -> None:
-            try:
-                act()
-            except Exception:
-                traceback.print_exc()
-            finally:
-                self._busy.discard(name)
-                self._wake.set()
-
-        self._several.submit(carry_out)
 
     def _settle(self, wished: Place) -> None:
         place.settle(wished)
@@ -142,7 +122,8 @@ class Hosted:
             self._doors.close()
             self._doors = None
         place.clear(self._names)
-        self._place, self._attached, self._public, self._let_in = None, set(), {}, {}
+        self._volumes.forget()
+        self._place, self._public, self._let_in = None, {}, {}
 
     def _start(self, here: Place, guest: Guest) -> None:
         host = self._names.host(guest.id)
@@ -193,7 +174,7 @@ class Hosted:
         for one in served.values():
             hostname = databases.host_of(self._names, one.id).hostname
             body = there.get(hostname)
-            if hostname in self._busy or one.cidr != here.cidr:
+            if hostname in self._tasks.busy or one.cidr != here.cidr:
                 continue
             if body and body.is_running and body.started_with == databases.mark(one):
                 if self._let_in.get(one.id) != one.callers:
@@ -201,25 +182,11 @@ class Hosted:
                     self._let_in[one.id] = one.callers
             elif guest:
                 self._let_in.pop(one.id, None)
-                self._do(hostname, partial(self._serve_database, here, one, guest.image))
+                self._tasks.do(hostname, partial(self._serve_database, here, one, guest.image))
         databases.clear(self._names, served)
 
     def _serve_database(self, here: Place, one: Database, ami: str) -> None:
         databases.serve(here, one, lowers=self._lowers(ami, say=lambda text: None), folder=self._folder)
-
-    def _keep_volumes(self, here: Place, now: Wanted) -> None:
-        wished = {one for one in now.disks.values() if one.instance}
-        for one in wished - self._attached:
-            if hosts.attach(here, one):
-                self._attached.add(one)
-        for one in self._attached - wished:
-            self._attached.discard(one)
-        in_use = {one.id for one in wished}
-        for volume in hosts.volumes(self._names):
-            if volume not in now.disks:
-                hosts.delete(here, volume)
-            elif volume not in in_use:
-                hosts.detach(here, volume)
 
     def _keep_folders(self, now: Wanted) -> None:
         for name in now.file_systems:

@@ -6,8 +6,6 @@ Nothing is remembered but what lies on the machine, so that a server that was ki
 import contextlib
 import threading
 import traceback
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -19,15 +17,15 @@ from ...google import happenings, operations
 from ...google.cloud import Cloud
 from ...google.resources import instances
 from .. import certificates, hosts, place, seeds
+from ..following import Tasks, Volumes
 from ..place import Place
-from ..wanted import Disk, Guest
+from ..wanted import Guest
 from . import image
 from .doors import METADATA_NAMES, SERVICES, Doors
 from .wanted import INSTANCES, Wanted, is_guest, name_of, wanted
 
 LOOK_EVERY_S = 1.0
 """Hosts end by themselves, too."""
-AT_A_TIME = 6
 BOOTS_AFTER_S = 2.5
 """Compute Engine takes some seconds before a new instance's kernel starts."""
 
@@ -39,12 +37,10 @@ class Hosted:
         self._cloud, self._names = cloud, names
         self._authority, self._context = certificates.made(folder, names=(f"*{SERVICES}", METADATA_NAMES[0]))
         self._wake = threading.Event()
-        self._several = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="hosts")
-        self._busy: set[str] = set()
+        self._tasks, self._volumes = Tasks(self._wake), Volumes(names)
         self._told_to_end: set[str] = set()
         self._place: Place | None = None
         self._doors: Doors | None = None
-        self._attached: set[Disk] = set()
         self._outside: dict[str, str] = {}
 
     def begin(self) -> None:
@@ -77,38 +73,21 @@ class Hosted:
         here, there = self._place, hosts.bodies(self._names)
         for name in sorted(there.keys() - now.guests.keys()):
             self._told_to_end.discard(name)
-            self._do(name, partial(hosts.remove, self._names.host(name)))
+            self._tasks.do(name, partial(hosts.remove, self._names.host(name)))
         for guest in now.guests.values():
             body = there.get(guest.id)
             if guest.id in now.ends:
                 self._tell_to_end(guest.id)
             elif body is None or not body.started_with:
                 if now.now_s >= guest.made_s + BOOTS_AFTER_S:
-                    self._do(guest.id, partial(self._start, here, guest))
+                    self._tasks.do(guest.id, partial(self._start, here, guest))
             elif not body.is_running:
-                self._do(guest.id, partial(self._stopped, guest.id))
-        self._keep_volumes(here, now)
+                self._tasks.do(guest.id, partial(self._stopped, guest.id))
+        self._volumes.keep(here, now.disks)
         self._keep_folders(now)
         self._keep_outside(now)
-        if not (there or self._busy or now.has_bodies):
+        if not (there or self._tasks.busy or now.has_bodies):
             self._leave()
-
-    def _do(self, name: str, act: Callable[[], None]) -> None:
-        """Do one thing to one host on a thread, unless something is done to it already; then look again."""
-        if name in self._busy:
-            return
-        self._busy.add(name)
-
-        def carry_out() -> None:
-            try:
-                act()
-            except Exception:
-                traceback.print_exc()
-            finally:
-                self._busy.discard(name)
-                self._wake.set()
-
-        self._several.submit(carry_out)
 
     def _settle(self, wished: Place) -> None:
         place.settle(wished)
@@ -121,7 +100,8 @@ class Hosted:
             self._doors.close()
             self._doors = None
         place.clear(self._names)
-        self._place, self._attached, self._outside = None, set(), {}
+        self._volumes.forget()
+        self._place, self._outside = None, {}
 
     def _start(self, here: Place, guest: Guest) -> None:
         host = self._names.host(guest.id)
@@ -159,20 +139,6 @@ class Hosted:
             if thing:
                 instances.count(self._cloud, thing, -1)
                 self._cloud.note(thing, status="TERMINATED", lastStopTimestamp=operations.stamp(self._cloud.store.clock.now_s()))
-
-    def _keep_volumes(self, here: Place, now: Wanted) -> None:
-        wished = {one for one in now.disks.values() if one.instance}
-        for one in wished - self._attached:
-            if hosts.attach(here, one):
-                self._attached.add(one)
-        for one in self._attached - wished:
-            self._attached.discard(one)
-        in_use = {one.id for one in wished}
-        for volume in hosts.volumes(self._names):
-            if volume not in now.disks:
-                hosts.delete(here, volume)
-            elif volume not in in_use:
-                hosts.detach(here, volume)
 
     def _keep_folders(self, now: Wanted) -> None:
         for name in now.file_systems:
