@@ -103,3 +103,37 @@ def test_what_the_role_ships_starts_where_there_is_nothing_but_python(tmp_path: 
 def _ship(source: Path, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     to.write_bytes(source.read_bytes())
+
+
+def _srun(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lay a stand-in for srun first in the path: it runs `script`."""
+    program = folder / "srun"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+
+
+def test_a_step_that_slurm_lets_wait_for_the_one_before_it_may_use_the_time_that_is_spare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """slurmstepd reports the end of a step again only after a minute, if the controller did not hear it."""
+    _srun(tmp_path, """echo '{"node": "train-0"}'""", monkeypatch)
+    job = steps.Steps(spare_s=30.0)
+    late = job.run([], "probe.py", {}, 0.0)
+    assert late == {"lines": [{"node": "train-0"}], "error": ""}
+    assert 0 < job.spare_s < 30
+
+
+def test_a_step_without_an_end_says_what_srun_said_and_leaves_the_others_no_spare_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "srun: Job 5 step creation temporarily disabled, retrying (Requested nodes are busy)"
+    _srun(tmp_path, f"""echo '{{"node": "train-0"}}'; echo '{said}' >&2; exec tail -f /dev/null""", monkeypatch)
+    job = steps.Steps(spare_s=0.2)
+    stuck = job.run([], "probe.py", {}, 1.0)
+    assert stuck["lines"] == [{"node": "train-0"}]
+    assert stuck["error"].endswith("Job 5 step creation temporarily disabled, retrying (Requested nodes are busy)")
+    assert job.spare_s == 0
+
+
+def test_a_step_that_fails_says_srun_s_last_words_or_its_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _srun(tmp_path, "echo 'srun: error: train-0: task 0: Killed' >&2; exit 9", monkeypatch)
+    assert steps.Steps().run([], "probe.py", {}, 30.0)["error"] == "error: train-0: task 0: Killed"
+    _srun(tmp_path, "exit 9", monkeypatch)
+    assert steps.Steps().run([], "probe.py", {}, 30.0)["error"] == "exit status 9"

@@ -153,7 +153,7 @@ def test_the_steps_of_a_job_write_read_and_leave_nothing(place: Path, tmp_path: 
     other = tmp_path / "other"
     other.mkdir()
     task = {"user": "", "job": "7", "nodes": [*NODES]}
-    wrote, got = steps._storage([], task, {str(place): True, str(other): False}, 30.0)
+    wrote, got = steps._storage(steps.Steps(), [], task, {str(place): True, str(other): False}, 30.0)
     sizes = {(path, answer["bytes"]) for line in wrote["lines"] for path, answer in line["places"].items()}
     assert sizes == {(str(place), 64 << 20), (str(other), 4 << 20)}, "no more is written than it takes to compare where no rate is judged"
     wanted = [expectation.Storage(str(place), 1.0), expectation.Storage(str(other))]

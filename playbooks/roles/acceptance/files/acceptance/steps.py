@@ -6,13 +6,19 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from . import collectives, expectation
 
 STEP_BASE_S = 60.0
 STEP_PER_NODE_S = 1.0
+SPARE_S = 90.0
+"""So much longer may the steps of one job take all together: slurmstepd that can't tell slurmctld that a step is over (a busy or restarting controller)
+tries again after 60 s, and srun asks at most every 29 s whether the next step may start (seen with Slurm 22.05: "step creation temporarily disabled")."""
+ENDING_S = 5.0
 FIRST_PORT = 20000
 PORTS = 20000
 ALL_REDUCE_BYTES = 8 << 20
@@ -44,21 +50,22 @@ def main() -> None:
         "deadline_s": deadline_s / 2,
     }
     outcomes: dict[str, Any] = {"job": job}
+    steps = Steps()
     all_gpus = [f"--gpus-per-node={gpus}"] if gpus else []
     node_set = expectation.from_record(given["node_set"])
     asked = {**meeting, "environment": [*node_set.environment]}
-    outcomes["whole"] = _step([*per_node, *all_gpus, "--distribution=block"], "probe.py", asked, deadline_s)
+    outcomes["whole"] = steps.run([*per_node, *all_gpus, "--distribution=block"], "probe.py", asked, deadline_s)
     share = ["--gpus-per-node=1"] if gpus else []
-    outcomes["share"] = _step([*per_node, *share, "--exact", "--cpus-per-task=1"], "probe.py", {"user": view["user"]}, deadline_s)
+    outcomes["share"] = steps.run([*per_node, *share, "--exact", "--cpus-per-task=1"], "probe.py", {"user": view["user"]}, deadline_s)
     reduction = {"bytes": ALL_REDUCE_BYTES, "iterations": ALL_REDUCE_ITERATIONS}
-    outcomes["allreduce"] = _step([*per_node, "--mpi=pmix"], "allreduce.py", reduction, deadline_s)
-    outcomes["rails"] = _step([*per_node, "--input=all"], "rails.py", {}, deadline_s, given=json.dumps(rails)) if rails else {"lines": [], "error": ""}
-    outcomes["storage"] = _storage(per_node, {**view, "job": job, "nodes": nodes}, task.get("storage") or {}, deadline_s)
+    outcomes["allreduce"] = steps.run([*per_node, "--mpi=pmix"], "allreduce.py", reduction, deadline_s)
+    outcomes["rails"] = steps.run([*per_node, "--input=all"], "rails.py", {}, deadline_s, given=json.dumps(rails)) if rails else {"lines": [], "error": ""}
+    outcomes["storage"] = _storage(steps, per_node, {**view, "job": job, "nodes": nodes}, task.get("storage") or {}, deadline_s)
     outcomes["collectives"] = collectives.as_record(collectives.measure(node_set, nodes) if node_set.collectives else collectives.Measured())
     print(json.dumps(outcomes), flush=True)
 
 
-def _storage(options: Sequence[str], task: dict[str, Any], places: Mapping[str, bool], deadline_s: float) -> list[dict[str, Any]]:
+def _storage(steps: "Steps", options: Sequence[str], task: dict[str, Any], places: Mapping[str, bool], deadline_s: float) -> list[dict[str, Any]]:
     """Let every node write, then read what the next one wrote; give the outcomes of both steps.
 
     Args:
@@ -76,28 +83,52 @@ def _storage(options: Sequence[str], task: dict[str, Any], places: Mapping[str, 
     # Each phase of each file system has a limit of its own; a server that hangs is left to the step's.
     step_s = deadline_s + 2 * STORAGE_LIMIT_S * len(places)
     try:
-        return [_step(options, "storage_probe.py", {**asked, "phase": phase}, step_s) for phase in ("write", "read")]
+        return [steps.run(options, "storage_probe.py", {**asked, "phase": phase}, step_s) for phase in ("write", "read")]
     finally:
-        _step(options, "storage_probe.py", {**asked, "phase": "clear"}, deadline_s)
+        steps.run(options, "storage_probe.py", {**asked, "phase": "clear"}, deadline_s)
 
 
-def _step(options: Sequence[str], program: str, task: dict[str, Any], deadline_s: float, *, given: str = "") -> dict[str, Any]:
-    """Run one step; give the JSON lines its processes printed and why there may be fewer than processes.
+@dataclass
+class Steps:
+    """The steps of one job, one after another.
 
-    Args:
-        given: what every process reads on its standard input.
+    Attributes:
+        spare_s: how much longer than their own limits they may still take, seconds.
     """
-    text = (pathlib.Path(__file__).parent / program).read_text(encoding="utf-8")
-    # A node that lost its daemon would hold the step for minutes: srun ends it, this process only stands behind.
-    limit_s = int(deadline_s)
-    command = ["srun", "--quiet", "--kill-on-bad-exit=0", f"--time=0:{limit_s}", *options, "python3", "-c", text]
+
+    spare_s: float = SPARE_S
+
+    def run(self, options: Sequence[str], program: str, task: dict[str, Any], deadline_s: float, *, given: str = "") -> dict[str, Any]:
+        """Run one step; give the JSON lines its processes printed and why there may be fewer than processes.
+
+        Args:
+            given: what every process reads on its standard input.
+        """
+        text = (pathlib.Path(__file__).parent / program).read_text(encoding="utf-8")
+        limit_s = deadline_s + self.spare_s
+        # A node that lost its daemon would hold the step for minutes. Slurm counts the limits of steps in whole minutes, so that this process ends most of them.
+        command = ["srun", "--kill-on-bad-exit=0", f"--time=0:{int(limit_s)}", *options, "python3", "-c", text, json.dumps(task)]
+        begin = time.monotonic()
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            printed, said = process.communicate(given, timeout=limit_s)
+            error = "" if process.returncode == 0 else _last_words(said) or f"exit status {process.returncode}"
+            self.spare_s = min(self.spare_s, max(limit_s - (time.monotonic() - begin), 0.0))
+        except subprocess.TimeoutExpired:
+            printed, said = _end(process)
+            error = "; ".join(filter(None, [f"the step was not over after {int(limit_s)} s", _last_words(said)]))
+            self.spare_s = 0.0
+        return {"lines": json_lines(printed), "error": error}
+
+
+def _end(process: "subprocess.Popen[str]") -> tuple[str, str]:
+    """End srun, which takes its step with it; give what it printed and said."""
+    process.terminate()
     try:
-        ended = subprocess.run([*command, json.dumps(task)], input=given, capture_output=True, text=True, check=False, timeout=limit_s + 5)
-    except subprocess.TimeoutExpired as late:
-        printed = late.stdout.decode() if isinstance(late.stdout, bytes) else ""
-        return {"lines": json_lines(printed), "error": f"the step was not over after {limit_s} s"}
-    lines = json_lines(ended.stdout)
-    return {"lines": lines, "error": "" if ended.returncode == 0 else _last_words(ended.stderr, ended.returncode)}
+        return process.communicate(timeout=ENDING_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.communicate()
 
 
 def json_lines(text: str) -> list[Any]:
@@ -123,9 +154,8 @@ def json_lines(text: str) -> list[Any]:
     return found
 
 
-def _last_words(stderr: str, status: int) -> str:
-    lines = [line for line in stderr.splitlines() if line.strip()]
-    return "; ".join(lines[-4:]) or f"exit status {status}"
+def _last_words(stderr: str) -> str:
+    return "; ".join([line.removeprefix("srun: ") for line in stderr.splitlines() if line.strip()][-4:])
 
 
 if __name__ == "__main__":
