@@ -6,10 +6,25 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import catalog, checks, document, finding, inventory, language, library, override_positions, read, reliable_findings, resolve, spec, suppression
+from . import (
+    catalog,
+    checks,
+    document,
+    finding,
+    inventory,
+    language,
+    library,
+    message_text,
+    override_positions,
+    read,
+    reliable_findings,
+    resolve,
+    spec,
+    suppression,
+)
 from .codes import Code
 from .facts import Facts
-from .language import merge
+from .language import conversions, merge
 from .language import overrides as settings
 
 LONGEST_CHAIN = 8
@@ -183,7 +198,17 @@ def _is_site(target: str) -> bool:
 
 def _parent_name(source: document.Document) -> str | None:
     name = source.at("extends")
-    return name if isinstance(name, str) else None
+    if name is None or isinstance(name, str):
+        return name
+    # Without the other blueprint, each key that it has would be reported as missing.
+    raise finding.Invalid([_not_one_name(name, source.where("extends"))])
+
+
+def _not_one_name(given: object, where: finding.Position) -> finding.Finding:
+    first = given[0] if isinstance(given, list) and given and isinstance(given[0], str) else "llm-pretraining"
+    what = f"extends must be the name of one blueprint, and this is {conversions.kind_of(given)}"
+    why = "a blueprint extends one other, which may extend another one in turn"
+    return finding.Finding(finding.Level.ERROR, Code.TYPE_WRONG, where, what, why, f"write `extends: {message_text.printable(first)}`")
 
 
 def _circle(where: finding.Position) -> finding.Finding:

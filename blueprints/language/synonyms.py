@@ -84,6 +84,8 @@ def _misplaced(section: Path, word: str, given: object, pattern: Path, language:
         steps = [str(step) for step in found[0][len(pattern) :]]
         return Meaning(f"`{word}` belongs in `{'.'.join(steps[:-1])}`: {_as_written(section, steps, given, language)}", belongs=(*section, *steps))
     named = [".".join("<name>" if step == outline.ANY_NAME else str(step) for step in place) for place in found]
+    if named == [word]:
+        return Meaning(f"`{word}` is a key of the blueprint itself: write it at the top, without indentation")
     return Meaning(f"`{word}` is a key of another place: write it as {' or '.join(f'`{name}`' for name in named)}")
 
 

@@ -87,7 +87,7 @@ def errors(text: str, *, target: str = "local") -> list[finding.Finding]:
         # Keys in a wrong place.
         (TOP % "region: us-east-1", Code.KEY_UNKNOWN, "`region` belongs in `network`: write `network: {region: us-east-1}`"),
         (POOL % "max_time: 60", Code.KEY_UNKNOWN, "`max_time` belongs in `partition`: write `partition: {max_time: 60}`"),
-        (POOL % "software: debian-13", Code.KEY_UNKNOWN, "`software` is a key of another place: write it as `software`"),
+        (POOL % "software: debian-13", Code.KEY_UNKNOWN, "`software` is a key of the blueprint itself: write it at the top, without indentation"),
         # Variables.
         (COUNT % 'nodes: "${N}"', Code.TYPE_WRONG, "write the value; what differs from stack to stack is set there (`clusterwright:set`)"),
         (COUNT % "nodes: ${N}", Code.YAML_SYNTAX, "write the value; what differs from stack to stack is set there (`clusterwright:set`)"),
