@@ -104,6 +104,8 @@ class Values:
     """What was there when the stack was last brought up; None where nothing was recorded."""
     actual: Value | None = None
     """What is there now; None: nothing."""
+    digest: str = ""
+    """Of all that is there now, where `actual` shows a part of it or describes it; empty: `actual` says all."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from blueprints.finding.subject import HostPart
 from ..bmc.model import Facts, Power, Unanswered
 from ..bmc.recorded import Server
 from .codes import Code
-from .finding import Unchecked, drift, shown
+from .finding import Unchecked, digest, drift, shown
 from .layer import Layer
 
 HEALTHY = ("", "OK")
@@ -92,7 +92,9 @@ def _firmware(alive: Mapping[str, Facts], recorded: Mapping[str, Server], stack:
             what = f"the firmware of {_parts([part for part, _, _ in differing])} is other than {whose}"
             wanted, found = (_versions([(part, pair[side]) for part, *pair in differing]) for side in (0, 1))
             remedy = f"flash it; or `clusterwright power status --stack {stack} {host} --record` records what is there"
-            yield drift(Code.BMC_FIRMWARE, HostPart(host, "firmware"), what, remedy=remedy, desired=wanted, recorded=wanted, actual=found)
+            there = digest({part: version for part, _, version in differing})
+            subject = HostPart(host, "firmware")
+            yield drift(Code.BMC_FIRMWARE, subject, what, remedy=remedy, desired=wanted, recorded=wanted, actual=found, digest=there)
 
 
 def _usual(alive: Mapping[str, Facts]) -> Mapping[str, Mapping[str, str]]:

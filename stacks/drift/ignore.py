@@ -18,7 +18,7 @@ from components.inspection.finding import drift
 from ..errors import BadIgnoreFile
 from .report import Ignored, texts
 
-KEYS = {"code", "where", "actual", "reason", "until"}
+KEYS = {"code", "where", "actual", "digest", "reason", "until"}
 EVERYTHING = "*"
 HEAD = """\
 # Drift that is known and accepted. Patterns are those of shells (`*`, `?`, `[a-z]`). An entry without `until` never ends; one that has ended comes
@@ -38,10 +38,13 @@ class Entry:
     until: dt.date | None = None
     actual: str = EVERYTHING
     """A pattern of what is there now."""
+    digest: str = ""
+    """Of what is there now, where the report does not show all of it; empty: any."""
 
     def covers(self, finding: Finding) -> bool:
         places = fnmatch.fnmatchcase(finding.code, self.code) and (self.where == finding.place or fnmatch.fnmatchcase(finding.place, self.where))
-        return places and (self.actual == EVERYTHING or fnmatch.fnmatchcase(texts(finding).actual or "", self.actual))
+        is_same = not self.digest or (finding.values is not None and finding.values.digest == self.digest)
+        return places and is_same and (self.actual == EVERYTHING or fnmatch.fnmatchcase(texts(finding).actual or "", self.actual))
 
     def has_ended(self, day: dt.date) -> bool:
         return self.until is not None and self.until < day
@@ -94,7 +97,8 @@ def _entry(entry: Any, where: str, problems: list[str]) -> Entry | None:
     if found:
         return None
     until = entry.get("until")
-    return Entry(code=str(entry["code"]), where=str(entry["where"]), reason=str(entry["reason"]), until=until, actual=str(entry.get("actual", EVERYTHING)))
+    narrower = {"actual": str(entry.get("actual", EVERYTHING)), "digest": entry.get("digest", "")}
+    return Entry(code=str(entry["code"]), where=str(entry["where"]), reason=str(entry["reason"]), until=until, **narrower)
 
 
 def _problems(entry: Any) -> Iterable[str]:
@@ -109,6 +113,8 @@ def _problems(entry: Any) -> Iterable[str]:
             yield f"`{key}` is missing" + (": write why this is accepted" if key == "reason" else "")
     if isinstance(entry.get("code"), str) and not any(fnmatch.fnmatchcase(code, entry["code"]) for code in Code):
         yield f"no finding has the code {message_text.quoted(entry['code'])}"
+    if not isinstance(entry.get("digest", ""), str):
+        yield "`digest` is no text as `clusterwright drift baseline --only` writes it"
     if entry.get("until") is not None and type(entry["until"]) is not dt.date:
         yield f"`until` is no date like 2027-01-31 but {message_text.quoted(entry['until'])}"
 
@@ -148,10 +154,12 @@ def baseline(findings: Iterable[Finding], kept: Iterable[Entry] = (), *, reason:
     entries = [_written(entry) for entry in kept]
     for finding in findings:
         actual = texts(finding).actual if is_of_value else None
-        entries.append(_written(Entry(str(finding.code), _escaped(finding.place), reason, until, _escaped(actual) if actual else EVERYTHING)))
+        digest = finding.values.digest if is_of_value and finding.values else ""
+        entries.append(_written(Entry(str(finding.code), _escaped(finding.place), reason, until, _escaped(actual) if actual else EVERYTHING, digest)))
     return HEAD + yaml.safe_dump({"ignore": entries}, sort_keys=False, allow_unicode=True, width=160)
 
 
 def _written(entry: Entry) -> dict[str, Any]:
     narrower = {"actual": entry.actual} if entry.actual != EVERYTHING else {}
+    narrower |= {"digest": entry.digest} if entry.digest else {}
     return {"code": entry.code, "where": entry.where, **narrower, "reason": entry.reason, **({"until": entry.until} if entry.until else {})}

@@ -1,12 +1,15 @@
 """What is ignored, what has to be seen again, what is new: the way from everything found to what is reported."""
 
 import datetime as dt
+import hashlib
 from pathlib import Path
 
 import pytest
 
-from blueprints.finding import Level, subject
+from blueprints.finding import Finding, Level, subject
 from components.inspection.codes import Code
+from components.inspection.finding import shown
+from components.inspection.hosts import files
 from components.inspection.layer import Layer
 from stacks import errors
 from stacks.drift import filters, history, ignore
@@ -48,6 +51,7 @@ BROKEN = [
     ("ignore: [{code: CW721, where: x, reason: y, until: tomorrow}]", "`until` is no date"),
     ("ignore: [{code: CW721, where: x, reason: y, until: 2026-01-01 10:00:00}]", "`until` is no date"),
     ("ignore: [{code: 5, where: x, reason: y}]", "`code` is missing"),
+    ("ignore: [{code: CW721, where: x, reason: y, digest: 12}]", "`digest` is no text"),
 ]
 
 
@@ -77,6 +81,44 @@ def test_a_value_that_was_accepted_is_drift_again_when_it_changes() -> None:
     entries = ignore.parse(ignore.baseline([accepted], reason="ours", until=None, is_of_value=True), "it")
     later = finding("train-0: /etc/shadow", actual="sha256 3c4f [x]and another")
     assert ignore.apply([accepted, later], entries, MOMENT.date())[0] == (later,)
+
+
+def of_file(text: str, *, recorded: str | None = "a\n", mode: str = "0644") -> Finding:
+    """Find that a file has this text now."""
+    sides = [None if content is None else file_place(content, bits) for content, bits in ((recorded, "0644"), (text, mode))]
+    [found] = files.findings("train-0", [{"path": "/etc/motd", "recorded": sides[0], "actual": sides[1], "written": False}])
+    return found
+
+
+def file_place(text: str, mode: str) -> dict[str, str]:
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    return {"kind": "file", "mode": mode, "owner": "root", "group": "root", "sha256": checksum, "text": text}
+
+
+LONG = "".join(f"line {number}\n" for number in range(9))
+
+
+@pytest.mark.parametrize(
+    ("accepted", "later"),
+    [
+        (of_file(LONG), of_file(LONG.replace("line 7", "line x"))),
+        (of_file(LONG), of_file(LONG + "\n")),
+        (of_file("b\n"), of_file("  b\n")),
+        (of_file("b\n"), of_file("b\n", mode="0666")),
+        (of_file(LONG, recorded=None), of_file("b\n", recorded=None)),
+        (finding(actual=shown("x" * 300 + "y")), finding(actual=shown("x" * 300 + "z"))),
+    ],
+    ids=["fourth line or later", "an empty line more", "spaces", "mode", "content of a file that was added", "a long value"],
+)
+def test_what_a_report_does_not_show_was_accepted_too_and_is_drift_again_when_it_changes(accepted: Finding, later: Finding) -> None:
+    entries = ignore.parse(ignore.baseline([accepted], reason="ours", until=None, is_of_value=True), "it")
+    assert ignore.apply([accepted], entries, MOMENT.date())[0] == ()
+    assert ignore.apply([later], entries, MOMENT.date())[0] == (later,)
+
+
+def test_a_baseline_of_everything_covers_a_file_whatever_it_holds_later() -> None:
+    entries = ignore.parse(ignore.baseline([of_file(LONG)], reason="ours", until=None), "it")
+    assert ignore.apply([of_file("b\n")], entries, MOMENT.date())[0] == ()
 
 
 def test_a_fingerprint_is_of_the_place_and_not_of_the_value() -> None:

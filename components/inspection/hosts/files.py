@@ -12,7 +12,7 @@ from blueprints.finding.values import FileContent, FileState, LinkTarget, UnitLi
 
 from .. import places
 from ..codes import Code
-from ..finding import drift, shown
+from ..finding import digest, drift, shown
 
 WANTED_UNIT = re.compile(r"/etc/systemd/(?P<manager>system|user)/[^/]+\.(?:wants|requires)/(?P<unit>[^/]+)", re.DOTALL)
 UNIT_LINK = re.compile(r"/etc/systemd/system/(?P<unit>[^/]+\.(?:service|timer|socket|mount|automount|target|path))", re.DOTALL)
@@ -72,6 +72,7 @@ def _finding(host: str, path: str, recorded: Mapping[str, Any] | None, actual: M
         desired=before,
         recorded=before,
         actual=now,
+        digest=_digest(recorded, actual),
         level=rule.level if rule else None,
     )
 
@@ -136,6 +137,13 @@ def _sides(recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None,
         state = _state(recorded)
         return FileContent(state, recorded.get("text"), str(state), is_written), _described(actual)
     return _described(recorded), _described(actual)
+
+
+def _digest(recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> str:
+    """Give the digest of a file whose content is another one: reports show some of its lines, and not its mode."""
+    if actual is None or actual["kind"] != "file" or (recorded is not None and recorded.get("sha256") == actual["sha256"]):
+        return ""
+    return digest({name: value for name, value in actual.items() if name != "text"})
 
 
 def _state(place: Mapping[str, Any]) -> FileState:

@@ -92,6 +92,18 @@ def test_of_two_versions_that_are_as_frequent_none_is_usual(cluster: spec.Cluste
     assert of(cluster, all_well(gpu_1=with_firmware("SN-1", BIOS="1.3"), gpu_2=with_firmware("SN-2", BIOS="1.3"))) == []
 
 
+def test_components_that_are_not_shown_are_in_the_digest_of_the_finding(cluster: spec.ClusterSpec) -> None:
+    parts = {f"GPU_{number}": "1" for number in range(8)}
+    before = {"gpu-2": recorded.Server("SN-2", "HGX H100", parts)}
+    versions = [{**parts, "GPU_7": last, **dict.fromkeys(list(parts)[:4], "2")} for last in ("2", "3")]
+    servers = [dataclasses.replace(WELL, serial="SN-2", firmware=firmware) for firmware in versions]
+    one, other = (next(bmcs.findings(cluster, all_well(gpu_2=server), before, stack="lab")).values for server in servers)
+    assert one
+    assert other
+    assert one.actual == other.actual
+    assert one.digest != other.digest
+
+
 def test_servers_of_another_model_have_their_own_firmware(cluster: spec.ClusterSpec) -> None:
     other = dataclasses.replace(WELL, serial="SN-2", model="HGX B200", firmware={"BIOS": "3.0"})
 
