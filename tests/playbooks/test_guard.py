@@ -35,10 +35,11 @@ MOUNTINFO += "38 25 9:127 / /scratch rw,noatime - xfs /dev/md127 rw\n39 25 9:126
 
 @pytest.fixture(autouse=True)
 def fabrics(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The catalogue's file, as the role puts it beside the program."""
+    """The catalogue's file, as the role puts it beside the program, in a folder that has what the diagnostics could not ask, too."""
     path = tmp_path_factory.mktemp("guard") / "fabric-devices.json"
     path.write_text(json.dumps(yaml.safe_load(DEVICES.read_text())))
     monkeypatch.setattr(guard.node_looks, "FABRICS", str(path))
+    monkeypatch.setattr(guard.node_looks, "UNASKED", str(path.with_name("unasked")))
     return path
 
 
@@ -118,6 +119,11 @@ CASES: list[tuple[str, dict[str, int], dict[str, Any], str]] = [
 @pytest.mark.parametrize(("has", "changed", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_what_is_missing_is_said_in_one_line(tmp_path: Path, has: dict[str, int], changed: dict[str, Any], said: str) -> None:
     assert looked(tmp_path, has, **changed) == said
+
+
+def test_what_the_diagnostics_could_not_ask_is_kept_and_counts_as_nothing(tmp_path: Path, fabrics: Path) -> None:
+    assert looked(tmp_path, {}, check="full") == ""
+    assert fabrics.with_name("unasked").read_text().startswith("the diagnostics failed: ")
 
 
 def test_mig_instances_are_counted_and_another_layout_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
