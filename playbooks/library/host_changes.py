@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ansible.module_utils import host_places
+from ansible.module_utils import host_places, installed_record
 from ansible.module_utils.basic import AnsibleModule
 
 DOCUMENTATION = r"""
@@ -66,10 +66,7 @@ def main() -> None:
 
 def begin(patterns: Sequence[str] = ()) -> list[str]:
     """Keep what is there, unless a run that was interrupted kept it; give the recorded packages that somebody had replaced or removed by then."""
-    before = host_places.read_json(CHANGING)
-    if before is None:
-        before = {"places": host_places.places(), "packages": host_places.packages(), "was_marked": os.path.exists(MARK)}
-        host_places.write_json(CHANGING, before)
+    before = installed_record.begin(CHANGING, was_marked=os.path.exists(MARK))
     os.makedirs(os.path.dirname(MARK), exist_ok=True)
     with open(MARK, "w", encoding="utf-8"):
         pass
@@ -90,24 +87,12 @@ def end() -> list[str]:
     before = host_places.read_json(CHANGING)
     if before is None:
         return []
-    now = {"places": host_places.places(), "packages": host_places.packages()}
-    if recorded := host_places.read_json(host_places.INSTALLED):
-        host_places.write_json(host_places.INSTALLED, joined(recorded, before, now))
+    now = installed_record.end(before)
     changed = sorted(name for name in {*before["packages"], *now["packages"]} if _version(before, name) != _version(now, name))
     if not changed and not before["was_marked"]:
         os.unlink(MARK)
     os.unlink(CHANGING)
     return changed
-
-
-def joined(recorded: dict[str, Any], before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """Give the record with what differs between two moments. Pure."""
-    together = dict(recorded)
-    for kind in ("places", "packages"):
-        differing = {name for name in {*before[kind], *now[kind]} if before[kind].get(name) != now[kind].get(name)}
-        kept = {name: one for name, one in recorded[kind].items() if name not in differing}
-        together[kind] = kept | {name: now[kind][name] for name in differing if name in now[kind]}
-    return together
 
 
 def _version(seen: dict[str, Any], package: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ansible.module_utils import host_places, installed_record
 from ansible.module_utils.basic import AnsibleModule
 
 DOCUMENTATION = r"""
@@ -20,6 +21,8 @@ description:
     where something is missing. Services are not started by their packages.
   - Lists of packages are fetched when they are older than an hour, and again when a package is not where they say.
   - Packages that an interrupted installation left are completed first. One that goes on although its run was killed is waited for.
+  - What the transaction changes joins the host's record, where it has one (C(/var/lib/clusterwright/record/installed.json)). What somebody changed earlier
+    stays drift.
 options:
   names:
     description: Packages; a name may be followed by C(=) and a pattern of the version.
@@ -33,6 +36,11 @@ options:
     default: []
   units:
     description: Units that start with the host.
+    type: list
+    elements: str
+    default: []
+  stay_off:
+    description: Units that the packages would let start with the host. One that did so before stays as it was.
     type: list
     elements: str
     default: []
@@ -59,6 +67,8 @@ LISTS = ("/var/lib/apt/lists", "/var/lib/apt/periodic/update-success-stamp")
 LISTS_COUNT_FOR_S = 3600
 LOCK = "/run/clusterwright-packages.lock"
 LOCKED_WITHIN_S = 900
+CHANGING = f"{host_places.RECORD_FOLDER}/installing.json"
+"""What was there before a transaction, until the record has what changed."""
 DPKG_LOCKED_WITHIN_S = 120
 LOOK_EVERY_S = 0.5
 POLICY = "/usr/sbin/policy-rc.d"
@@ -84,12 +94,12 @@ class Failed(Exception):
 
 def main() -> None:
     listed = {"type": "list", "elements": "str", "default": []}
-    module = AnsibleModule(argument_spec={"names": listed, "hold": listed, "units": listed}, supports_check_mode=True)
+    module = AnsibleModule(argument_spec={"names": listed, "hold": listed, "units": listed, "stay_off": listed}, supports_check_mode=True)
     wanted, patterns, units = module.params["names"], module.params["hold"], module.params["units"]
     try:
         installed = missing(wanted, known())
-        if installed and not module.check_mode:
-            install(installed, patterns)
+        if (installed or os.path.exists(CHANGING)) and not module.check_mode:
+            install(installed, patterns, module.params["stay_off"])
         held = loose(patterns, known())
         if held and not module.check_mode:
             run("apt-mark", "hold", *held)
@@ -121,15 +131,16 @@ def loose(patterns: Iterable[str], packages: dict[str, Package]) -> list[str]:
     )
 
 
-def install(names: list[str], holdable: Iterable[str]) -> None:
-    """Install packages in one transaction.
+def install(names: list[str], holdable: Iterable[str], off: Iterable[str] = ()) -> None:
+    """Install packages in one transaction, and record what it changed.
 
     Args:
         holdable: packages that this module holds: one that is installed in another version may change.
+        off: units that the packages must not let start with the host.
     Raises:
         Failed: apt-get failed.
     """
-    with alone(LOCK, within_s=LOCKED_WITHIN_S), no_service_starts():
+    with alone(LOCK, within_s=LOCKED_WITHIN_S), recorded(off), no_service_starts():
         packages = known()
         names = missing(names, packages)  # the one before may have installed them
         if any(package["state"] not in WHOLE for package in packages.values()):
@@ -145,6 +156,33 @@ def install(names: list[str], holdable: Iterable[str]) -> None:
             if held:
                 run("apt-mark", "hold", *held)
             raise
+        if holds := loose(holdable, known()):  # with the installation in the record
+            run("apt-mark", "hold", *holds)
+
+
+@contextmanager
+def recorded(off: Iterable[str]) -> Iterator[None]:
+    """Let the host's record have what changes meanwhile; a run that was killed is made good by the next one. Units that don't start with the host yet don't afterwards."""
+    if host_places.read_json(host_places.INSTALLED) is None:
+        quiet = [unit for unit in off if disabled([unit])]
+        yield
+        disable(quiet)
+        return
+    before = installed_record.begin(CHANGING, off=[unit for unit in off if disabled([unit])])
+    yield
+    disable(before["off"])
+    installed_record.end(before)
+    os.unlink(CHANGING)
+
+
+def disable(units: list[str]) -> None:
+    """Keep units from starting with the host.
+
+    Raises:
+        Failed: systemctl failed.
+    """
+    if units:
+        run("systemctl", "disable", "--quiet", *units)
 
 
 def fetch(names: list[str]) -> None:

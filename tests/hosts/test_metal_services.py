@@ -159,6 +159,11 @@ def test_a_second_up_changes_nothing(stack: Deployment) -> None:
     assert stack.preview_changes() == {}
 
 
+def test_an_untouched_cluster_has_no_drift(stack: Deployment) -> None:
+    done = stack.clusterwright("drift", "--json")
+    assert (done.returncode, [(one["code"], one["where"]) for one in json.loads(done.stdout)["findings"]]) == (0, []), done.stderr[-2000:]
+
+
 def test_a_lost_login_host_moves_the_address(servers: PlainHosts, stack: Deployment) -> None:
     [lost] = [name for name in LOGINS if has_address(servers, name)]
     [kept] = {*LOGINS} - {lost}

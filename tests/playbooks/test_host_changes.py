@@ -12,13 +12,14 @@ from blueprints.project import project_root
 ansible.module_utils.__path__.append(str(project_root() / "playbooks" / "module_utils"))
 host_changes = importlib.import_module("host_changes")
 host_places = importlib.import_module("ansible.module_utils.host_places")
+installed_record = importlib.import_module("ansible.module_utils.installed_record")
 
 
 def test_nothing_else_joins_the_record() -> None:
     recorded = {"format": 1, "places": {"/etc/a": 1, "/etc/b": 1, "/etc/gone": 1}, "packages": {"kernel-1": "1", "ours": "1"}}
     before = {"places": {"/etc/a": 2, "/etc/b": 1, "/etc/gone": 1, "/etc/theirs": 1}, "packages": {"kernel-1": "1", "ours": "2", "theirs": "1"}}
     now = {"places": {"/etc/a": 2, "/etc/b": 3, "/etc/new": 1, "/etc/theirs": 1}, "packages": {"kernel-1": "1", "kernel-2": "1", "ours": "2", "theirs": "1"}}
-    assert host_changes.joined(recorded, before, now) == {
+    assert installed_record.joined(recorded, before, now) == {
         "format": 1,
         "places": {"/etc/a": 1, "/etc/b": 3, "/etc/new": 1},
         "packages": {"kernel-1": "1", "kernel-2": "1", "ours": "1"},

@@ -1,13 +1,19 @@
 """What the module that installs packages finds missing, and that it installs alone."""
 
 import importlib
+import json
 import os
 import stat
 import threading
 from pathlib import Path
 
+import ansible.module_utils
 import pytest
 
+from blueprints.project import project_root
+
+ansible.module_utils.__path__.append(str(project_root() / "playbooks" / "module_utils"))
+host_places = importlib.import_module("ansible.module_utils.host_places")
 host_facts = importlib.import_module("host_facts")
 server_software = importlib.import_module("server_software")
 
@@ -97,3 +103,95 @@ E: Packages were downgraded and -y was used without --allow-downgrades.
 def test_packages_that_would_become_older_are_named() -> None:
     assert server_software.downgraded(APT_REFUSES.splitlines()) == ["The following packages will be DOWNGRADED:", "  libnccl-dev libnccl2"]
     assert server_software.downgraded(["E: Unable to locate package libnccl2"]) == []
+
+
+SYSTEMCTL = """#!/bin/sh
+# is-enabled UNIT, or disable --quiet UNIT...: units that start with the host are files beside this program.
+cd "$(dirname "$0")"
+case $1 in
+is-enabled) test -e "$2" && echo enabled || echo disabled ;;
+disable) shift 2; rm -f "$@" ;;
+esac
+"""
+
+
+class Recorded:
+    """A host with a record: packages, files and units that start with it, for a test to change."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.etc = folder, folder / "etc"
+        self.packages: dict[str, dict[str, object]] = {"munge": {"version": "1", "held": False}}
+        self.etc.mkdir()
+        (folder / "bin").mkdir()
+        (folder / "bin/systemctl").write_text(SYSTEMCTL)
+        (folder / "bin/systemctl").chmod(0o755)
+
+    def enable(self, unit: str) -> None:
+        (self.folder / "bin" / unit).touch()
+
+    @property
+    def enabled(self) -> list[str]:
+        return sorted(path.name for path in (self.folder / "bin").glob("*.service"))
+
+    def install_balancer(self) -> None:
+        """Do what apt does for a package that brings a setting, and lets its unit start with the host."""
+        self.packages["haproxy"] = {"version": "2", "held": False}
+        (self.etc / "haproxy.cfg").write_text("listen")
+        self.enable("haproxy.service")
+
+    def be_killed_after_the_installation(self) -> None:
+        self.install_balancer()
+        raise KeyboardInterrupt
+
+    @property
+    def record(self) -> dict[str, list[str]]:
+        found = json.loads(Path(host_places.INSTALLED).read_text())
+        return {"places": sorted(Path(path).name for path in found["places"]), "packages": sorted(found["packages"])}
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    found = Recorded(tmp_path)
+    described = host_places.places
+    monkeypatch.setattr(server_software, "CHANGING", str(tmp_path / "installing.json"))
+    monkeypatch.setattr(host_places, "INSTALLED", str(tmp_path / "installed.json"))
+    monkeypatch.setattr(host_places, "places", lambda: described((str(found.etc),)))
+    monkeypatch.setattr(host_places, "packages", lambda: dict(found.packages))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    host_places.write_json(host_places.INSTALLED, {"format": 1, "places": {}, "packages": dict(found.packages)})
+    return found
+
+
+def test_what_a_transaction_changes_joins_the_record_and_nothing_else_does(host: Recorded) -> None:
+    host.packages["theirs"] = {"version": "1", "held": False}
+    (host.etc / "theirs").touch()
+    with server_software.recorded(["haproxy.service"]):
+        host.install_balancer()
+    assert host.record == {"places": ["haproxy.cfg"], "packages": ["haproxy", "munge"]}
+    assert host.enabled == [], "it is off before it is recorded"
+    assert not Path(server_software.CHANGING).exists()
+
+
+def test_a_unit_that_started_with_the_host_before_stays(host: Recorded) -> None:
+    host.enable("haproxy.service")
+    with server_software.recorded(["haproxy.service", "keepalived.service"]):
+        host.enable("keepalived.service")
+    assert host.enabled == ["haproxy.service"]
+
+
+def test_a_transaction_that_was_killed_is_recorded_by_the_next_run(host: Recorded) -> None:
+    with pytest.raises(KeyboardInterrupt), server_software.recorded(["haproxy.service"]):
+        host.be_killed_after_the_installation()
+    assert host.record == {"places": [], "packages": ["munge"]}
+    with server_software.recorded([]):
+        assert host.enabled == ["haproxy.service"]
+    assert host.record == {"places": ["haproxy.cfg"], "packages": ["haproxy", "munge"]}
+    assert host.enabled == []
+
+
+def test_a_host_without_a_record_gets_none(host: Recorded) -> None:
+    Path(host_places.INSTALLED).unlink()
+    with server_software.recorded(["haproxy.service"]):
+        host.install_balancer()
+    assert host.enabled == []
+    assert not Path(host_places.INSTALLED).exists()
