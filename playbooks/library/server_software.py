@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ansible.module_utils import host_places, installed_record
@@ -18,7 +18,7 @@ module: server_software
 short_description: Install packages in one transaction
 description:
   - Gets all packages with one run of apt-get, holds them, and enables units. A host that has everything is not asked twice, since apt itself is started only
-    where something is missing. Services are not started by their packages.
+    where something is missing. Services are not started by their packages, unless O(starts) says so.
   - Lists of packages are fetched when they are older than an hour, and again when a package is not where they say.
   - Packages that an interrupted installation left are completed first. One that goes on although its run was killed is waited for.
   - What the transaction changes joins the host's record, where it has one (C(/var/lib/clusterwright/record/installed.json)). What somebody changed earlier
@@ -44,6 +44,10 @@ options:
     type: list
     elements: str
     default: []
+  starts:
+    description: Whether packages start their services.
+    type: bool
+    default: false
 """
 RETURN = r"""
 installed:
@@ -94,12 +98,13 @@ class Failed(Exception):
 
 def main() -> None:
     listed = {"type": "list", "elements": "str", "default": []}
-    module = AnsibleModule(argument_spec={"names": listed, "hold": listed, "units": listed, "stay_off": listed}, supports_check_mode=True)
+    starts = {"type": "bool", "default": False}
+    module = AnsibleModule(argument_spec={"names": listed, "hold": listed, "units": listed, "stay_off": listed, "starts": starts}, supports_check_mode=True)
     wanted, patterns, units = module.params["names"], module.params["hold"], module.params["units"]
     try:
         installed = missing(wanted, known())
         if (installed or os.path.exists(CHANGING)) and not module.check_mode:
-            install(installed, patterns, module.params["stay_off"])
+            install(installed, patterns, module.params["stay_off"], starts=module.params["starts"])
         held = loose(patterns, known())
         if held and not module.check_mode:
             run("apt-mark", "hold", *held)
@@ -131,16 +136,17 @@ def loose(patterns: Iterable[str], packages: dict[str, Package]) -> list[str]:
     )
 
 
-def install(names: list[str], holdable: Iterable[str], off: Iterable[str] = ()) -> None:
+def install(names: list[str], holdable: Iterable[str], off: Iterable[str] = (), *, starts: bool = False) -> None:
     """Install packages in one transaction, and record what it changed.
 
     Args:
         holdable: packages that this module holds: one that is installed in another version may change.
         off: units that the packages must not let start with the host.
+        starts: packages start their services.
     Raises:
         Failed: apt-get failed.
     """
-    with alone(LOCK, within_s=LOCKED_WITHIN_S), recorded(off), no_service_starts():
+    with alone(LOCK, within_s=LOCKED_WITHIN_S), recorded(off), nullcontext() if starts else no_service_starts():
         packages = known()
         names = missing(names, packages)  # the one before may have installed them
         if any(package["state"] not in WHOLE for package in packages.values()):
