@@ -159,7 +159,7 @@ class Code(FindingCode):
     DEFAULT_PARTITIONS = "CW420", ERROR, "more than one default partition", "keep `partition.default: true` in one pool"
     POOL_LIKE_HOST = "CW421", ERROR, "a pool with the name of a host", "rename the pool"
     HOST_PREFIX = "CW422", ERROR, "hosts of two pools would have the same names", "rename one of the pools"
-    RESOURCE_NAME_LENGTH = "CW423", ERROR, "a resource name that exceeds the cloud's limit", "shorten the cluster's name, or the other name that the page shows"
+    RESOURCE_NAME_LENGTH = "CW423", ERROR, "a host name that exceeds the cloud's limit", "shorten the pool's name"
     TAG_REFUSED = "CW424", ERROR, "tags that the cloud refuses", "correct the tags as the page says"
     LIST_DUPLICATE = "CW430", WARNING, "a duplicate entry in a list", "remove one of the entries"
     ACCOUNT_CYCLE = "CW450", ERROR, "an account that is its own ancestor", "correct `parent` of one account of the cycle"

@@ -148,9 +148,7 @@ class Target:
     subnet_prefix_widest: int
     subnet_prefix_narrowest: int
     name_limits: Mapping[str, int]
-    """Kind of resource → the longest name it may have."""
-    cuts_names: bool
-    """Names that are too long are cut when things are made, and end in a digest: none is refused."""
+    """Kind of resource → the longest name it may have. The target's folder shortens longer ones."""
     limits: Mapping[str, int]
     built: Mapping[str, Built]
     """The offerings that this version can provision here, with what it heeds; none: the target is planned only."""
@@ -264,7 +262,6 @@ def target(name: str) -> Target:
         "local_zone_pattern": entry.get("local_zone_pattern", ""),
         "local_zone_limits": entry.get("local_zone_limits", ""),
         "builds_images": entry.get("builds_images", False),
-        "cuts_names": entry.get("cuts_names", False),
         "bucket_scheme": entry.get("bucket_scheme", ""),
         "tag_value": entry.get("tag_value", ""),
         "tags_max": entry.get("tags_max"),

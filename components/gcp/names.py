@@ -19,9 +19,17 @@ OWNER_LABEL = "clusterwright-owner"
 NODE_SET_LABEL, NODE_LABEL = "clusterwright-node-set", "clusterwright-node"
 COMPUTE = "compute"
 
-_LIMITS = {"resource": catalog.target("gcp").name_limits["resource"], "instance_prefix": 24, "service_account": 30, "role": 40, "disk": 48, "database": 59}
+_KNOWN = catalog.target("gcp").name_limits
+_LIMITS = {
+    "resource": _KNOWN["resource"],
+    "instance_prefix": _KNOWN["resource"] - len("-") - _KNOWN["hostname"],
+    "service_account": 30,
+    "role": 40,
+    "disk": 48,
+    "database": 59,
+}
 """Kind → the longest name. A service account's id has 6 to 30 characters (IAM API reference, accountId), a role's id 64, of which the mark takes a part. A prefix of instances
-leaves 38 characters of 63 to hostnames. The last snapshot of a disk has its name and 14 more characters (pulumi-gcp, compute.Disk, create_snapshot_before_destroy).
+leaves room for the longest hostnames, which `check` limits. The last snapshot of a disk has its name and 14 more characters (pulumi-gcp, compute.Disk, create_snapshot_before_destroy).
 A database's name has 98 characters with the project's, which has up to 30 (Cloud SQL documentation, "About instance settings"), and 8 of them are random."""
 _LABEL_LENGTH = 63  # Compute Engine documentation, "Label format"
 _DIGEST_LENGTH = 8

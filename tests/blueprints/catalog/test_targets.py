@@ -178,8 +178,6 @@ def test_names_of_aws_are_as_long_as_its_models_allow() -> None:
     limits = catalog.target("aws").name_limits
     by_model = {
         "iam_role": clouds.aws("iam")["shapes"]["roleNameType"]["max"],
-        "eks_cluster": clouds.aws("eks")["shapes"]["ClusterName"]["max"],
-        "pcs_cluster": clouds.aws("pcs")["shapes"]["ClusterName"]["max"],
         "load_balancer": number(r"maximum of ([0-9]+) characters", clouds.aws_text("elbv2", "CreateLoadBalancerInput", "Name")),
         "placement_group": number(r"Up to ([0-9]+) ASCII characters", clouds.aws_text("ec2", "CreatePlacementGroupRequest", "GroupName")),
         "database": number(r"from 1 to ([0-9]+) letters, numbers, or hyphens", clouds.aws_text("rds", "CreateDBInstanceMessage", "DBInstanceIdentifier")),
@@ -192,7 +190,6 @@ def test_names_of_google_are_as_long_as_its_interfaces_allow() -> None:
     pattern = clouds.google("compute.v1")["Instance"]["properties"]["name"]["pattern"]
     assert re.fullmatch(pattern, "a" * limits["resource"])
     assert not re.fullmatch(pattern, "a" * (limits["resource"] + 1))
-    assert limits["gke_cluster"] == number(r"up to ([0-9]+) characters", clouds.google("container.v1")["Cluster"]["properties"]["name"]["description"])
     file_system = clouds.google("hypercomputecluster.v1")["NewLustreConfig"]["properties"]["filesystem"]["description"]
     assert limits["lustre_file_system"] == number(r"Must be ([0-9]+) characters or less", file_system)
 
