@@ -26,7 +26,7 @@ from .offerings import Offering, asks_for_service, offering, offering_names
 from .prices import Price, StoragePrice, price, prices, service_price, storage_price
 from .quotas import Quota, quotas, quotas_for, storage_quota_for
 from .repairs import wanted_repairs
-from .software import VENDOR_ARCHIVES, Profile, profile, profile_names, software, software_names
+from .software import VENDOR_ARCHIVES, Profile, part_name, profile, profile_names, software, software_names
 from .sources import Source, source, sources
 from .storage import Addresses, Peered, Rate, Run, StorageClass, Tier, storage_class, storage_classes
 from .targets import Built, ControlSize, Managed, Networks, Refusal, Target, machine_target, target, target_names
@@ -103,6 +103,7 @@ __all__ = [
     "minor_version",
     "offering",
     "offering_names",
+    "part_name",
     "partition_of",
     "partitions",
     "policy_size",

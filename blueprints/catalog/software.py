@@ -30,6 +30,11 @@ VENDOR_ARCHIVES = {"cuda": "nvidia", "nccl": "nvidia", "dcgm": "nvidia", "nccl_t
 """Parts that come from an archive of their vendor, where the profile names the archive's key (playbooks/roles/gpu_software)."""
 
 
+def part_name(part: str) -> str:
+    """Write the name of a part of a profile as people do."""
+    return str(files.mapping("part_names").get(part, part.replace("_", " ")))
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Profile:
     """One set of versions. An empty version is unknown, or the part is not in the set."""

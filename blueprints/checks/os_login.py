@@ -27,7 +27,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     if not identified or not blueprint.access.login_nodes:
         what = "OS Login lets no user of the blueprint in"
         why = "no user has a `cloud_identity`" if blueprint.access.login_nodes else "there is no login node"
-        remedy = "write `cloud_identity` with each user's Google Account, or remove `os_login`" if blueprint.access.login_nodes else "remove `os_login`"
+        remedy = "write `cloud_identity` with each user's account of the cloud, or remove `os_login`" if blueprint.access.login_nodes else "remove `os_login`"
         yield _found(_WARNING, Code.OS_LOGIN_UNUSED, source, ("access", "os_login"), what, why, remedy)
     owners: dict[str, str] = {}
     for name, user in identified.items():
@@ -45,7 +45,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             yield _found(_WARNING, Code.OS_LOGIN_NAME, source, at, what, why, remedy)
         if user.ssh_keys:
             what = f"`ssh_keys` of {name} let nobody in: OS Login reads the keys of {identity}"
-            why = "login nodes take keys of an account that OS Login knows from Google Cloud, where the rights are withdrawn with it"
+            why = "login nodes take keys of an account that OS Login knows from the cloud, where the rights are withdrawn with it"
             remedy = "remove `ssh_keys`; the user adds the key with `gcloud compute os-login ssh-keys add --key-file FILE`"
             yield _found(_ERROR, Code.OS_LOGIN_KEYS, source, ("users", name, "ssh_keys"), what, why, remedy)
 

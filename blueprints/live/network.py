@@ -113,7 +113,7 @@ def _faults(cluster: spec.ClusterSpec, wanted: spec.Subnet, found: Subnet, befor
     if wanted.role == "cluster" and not before and network.egress == "nat" and found.way_out != "nat":
         what = f"hosts in {found.id} can't reach the Internet"
         if found.way_out == "internet":
-            why = "its Internet gateway requires public addresses, and EC2 assigns none to instances with several network interfaces"
+            why = "its Internet gateway requires public addresses, and the cloud assigns none to instances with several network interfaces"
         else:
             why = "no router translates its addresses, and no route of it leads to a gateway of the site"
         yield _ERROR, what, why, "name a subnet with a route to a NAT gateway or to the site's own gateway"

@@ -45,7 +45,7 @@ class Code(FindingCode):
     STORAGE_VALUES = "CW926", (ERROR, WARNING, NOTE), "a shared file system fails, or a node reads other data than another one wrote", "look at the mount and its client on the nodes that the check names"
     STORAGE_RATE = "CW927", (ERROR, WARNING, NOTE), "a shared file system is slower than its product states, for the number of nodes", "look at the load on it; `clusterwright accept` measures again"
     AFFINITY = "CW928", (WARNING, NOTE), "ranks of a collective run far from their GPUs, or on too few processors", "compare `nvidia-smi topo -m` and `lscpu` with what Slurm binds ranks to"
-    HUGE_PAGES = "CW929", (WARNING, NOTE), "EFA should use huge pages, and a node has too few", "look at `grep Huge /proc/meminfo` on the node, or set FI_EFA_USE_HUGE_PAGE=0"
+    HUGE_PAGES = "CW929", (WARNING, NOTE), "a fabric should use huge pages, and a node has too few", "look at `grep Huge /proc/meminfo` on the node, or set FI_EFA_USE_HUGE_PAGE=0"
     NODES_OF_KUBERNETES = "CW930", ERROR, "nodes of a pool are missing, not ready, or offer other GPUs than their machine has", "look at `clusterwright kubectl -- describe nodes`, and at the journal of kubelet on the node"
     GANG = "CW931", ERROR, "a gang of pods within the quota does not run at once on nodes of its pool", "look at `clusterwright kubectl -- get clusterqueues,workloads --all-namespaces`"
     OVER_QUOTA = "CW932", ERROR, "a job beyond the quota of its queue does not wait with a reason", "look at the log of kueue-controller-manager in namespace kueue-system"

@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     if given.all_targets and given.live:
         raise Problem(
-            "`--live` checks one target", why="`--all-targets` and `--live` were given", remedy="name the target: `--target aws --live`", status=EXIT_USAGE
+            "`--live` checks one target", why="`--all-targets` and `--live` were given", remedy="name the target with `--target NAME --live`", status=EXIT_USAGE
         )
     return _on_all(given) if given.all_targets else _on_one(given)
 

@@ -9,36 +9,17 @@ from typing import Any
 
 from blueprints import catalog, message_text
 from blueprints.plan import estimate, quotas
-from blueprints.plan.estimate import CURRENCY, Estimate, Part
+from blueprints.plan.estimate import Estimate
 from blueprints.plan.quotas import QuotaNeed
-from blueprints.spec import Account, ClusterSpec, FileSystem, Kubernetes, Late, Slurm, Software
+from blueprints.spec import Account, ClusterSpec, Kubernetes, Late, Slurm, Software
 
-from . import cost, formatting, plan_nodes, pool_sizes
+from . import cost, formatting, plan_nodes, plan_storage, pool_sizes
 from .tables import Cell, Column, Facts, Section, Shown, Table
 
 SITE = "site"
 """Where hosts and their network exist before the stack (`catalog.Target.hosts`)."""
-DISKS = "disks"
-"""Files are encrypted where the site's own disks are (`catalog.StorageClass.encrypted`)."""
 ANY = "any"
 """Of an architecture: whichever the machine has."""
-VERSION_NAMES = {
-    "cuda": "CUDA",
-    "nccl": "NCCL",
-    "efa_installer": "EFA installer",
-    "ofi_nccl": "OFI NCCL",
-    "gib": "gIB",
-    "tcpxo": "TCPXO",
-    "rxdm": "RxDM",
-    "dmabuf_import_helper": "dmabuf-import-helper",
-    "dcgm": "DCGM",
-    "doca_ofed": "DOCA-OFED",
-    "rdma_core": "rdma-core",
-    "lustre_client": "Lustre client",
-    "mountpoint": "Mountpoint for S3",
-    "gcsfuse": "Cloud Storage FUSE",
-}
-"""Versions whose names in the catalogue are not how one writes them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,7 +81,7 @@ def view(cluster: ClusterSpec) -> PlanView:
         pools=Section("Pools", (plan_nodes.pools(cluster), Facts(tuple(plan_nodes.chosen(cluster))))),
         fabric=Section("Interfaces and fabric", (plan_nodes.fabric(cluster), Facts(tuple(plan_nodes.extrapolations(cluster)))), lead=_bandwidth(cluster)),
         network=Section("Network", (Facts(tuple(_network(cluster))), _subnets(cluster))),
-        storage=Section("Storage", (_storage(cluster, costs),)),
+        storage=Section("Storage", (plan_storage.table(cluster, costs),)),
         people=Section("People", (Facts(tuple(_people(cluster))), _accounts(cluster))),
         quotas=Section("Quotas needed", (quota_table(needs), Facts(tuple(("unknown", f"no known quota counts {name}") for name in uncounted))), lead=_QUOTAS),
         cost=Section(cost.title(costs), (cost.sums(costs), cost.parts(costs), Facts(tuple(cost.remarks(costs))), cost.sources(costs))),
@@ -155,7 +136,7 @@ def _about(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
     software = cluster.software
     if planned := planned_only(cluster):
         yield "", Cell(planned, "care")
-    versions = [f"{VERSION_NAMES.get(name, name.replace('_', ' '))} {version}" for name, version in software.versions if name not in ("slurm", "kubernetes")]
+    versions = [f"{catalog.part_name(name)} {version}" for name, version in software.versions if name not in ("slurm", "kubernetes")]
     yield "software", ", ".join([" ".join([software.profile, *_beside(software)]), *_schedulers(cluster), *versions])
     yield "", _tested(software.tested_on)
     if cluster.slurm:
@@ -306,71 +287,6 @@ def _subnets(cluster: ClusterSpec) -> Table:
         for subnet in cluster.network.subnets
     ]
     return Table(columns, tuple(rows))
-
-
-_STORAGE_COLUMNS = (
-    Column("name"),
-    Column("mount"),
-    Column("what"),
-    Column("size", right=True),
-    Column("throughput", right=True),
-    Column("backups"),
-    Column("encrypted", detail=True),
-    Column("writable by", detail=True),
-    Column("when removed"),
-    Column(f"{CURRENCY}/h", right=True),
-)
-
-
-def _storage(cluster: ClusterSpec, costs: Estimate) -> Table:
-    return Table(_STORAGE_COLUMNS, tuple(_storage_row(entry, costs.part("storage", entry.name), target=cluster.target) for entry in cluster.storage))
-
-
-def _storage_row(entry: FileSystem, part: Part | None, *, target: str) -> tuple[Shown, ...]:
-    what = f"{entry.kind}: {entry.product}" if entry.product else entry.kind
-    what += f" {entry.source}" if entry.source else ""
-    if entry.kind == "lustre" and entry.storage_class and not entry.simulated:
-        what += f" over {entry.fabric.upper() or 'TCP'}"
-    if entry.exchange:
-        what += f", without the files of {entry.exchange.bucket}" if entry.simulated else f", files of {entry.exchange.bucket}"
-    speed = "" if entry.throughput_mbs is None else f"{entry.throughput_mbs:,.0f} MB/s"
-    tier = f" ({entry.throughput_mbs_per_tib} MB/s/TiB)" if entry.throughput_mbs_per_tib else ""
-    backups: Shown = f"{entry.backup_days} daily" if entry.backup_days else ""
-    if entry.backup_days and entry.simulated:
-        backups = Cell("none: simulated", "care")
-    size = "" if entry.size_gib is None else formatting.size(entry.size_gib)
-    return (entry.name, entry.mount, what, size, f"{speed}{tier}", backups, _encrypted(entry, target), _writers(entry), _removed(entry), cost.price(part))
-
-
-def _encrypted(entry: FileSystem, target: str) -> Shown:
-    """Say whether the stack encrypts the files; for existing file systems only their owner knows."""
-    if entry.simulated:
-        return Cell("no: simulated", "care")
-    if entry.source:
-        return "unknown"
-    if entry.storage_class and catalog.storage_class(target, entry.storage_class).encrypted == DISKS:
-        return Cell("as the site's disks are", "care")
-    return "yes" if entry.encrypted else Cell("no", "care")
-
-
-def _writers(entry: FileSystem) -> str:
-    """Say who may write at the top: of a bucket everybody, of a file system that exists already whoever may now."""
-    if entry.kind == "object":
-        return "users"
-    return "as it is" if entry.kind == "existing" and not entry.writable_by else entry.writers
-
-
-def _removed(entry: FileSystem) -> Shown:
-    """Say what becomes of the files when the entry or the stack is removed."""
-    if entry.source and not entry.simulated:
-        return "stays: not the stack's"
-    if entry.protect:
-        return Cell("refused: protected", "good")
-    if entry.simulated:  # the folder goes with the stack, whatever the blueprint says
-        return Cell("files are deleted", "care")
-    if entry.on_delete == "delete":
-        return Cell("files are deleted", "care")
-    return "a snapshot stays" if entry.on_delete == "snapshot" else "files stay"
 
 
 def _people(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:

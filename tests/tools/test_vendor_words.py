@@ -1,4 +1,4 @@
-"""What vendors call their interfaces, fabrics and identifiers is data of the catalogue: code outside of a target's folder never writes such a word."""
+"""What vendors call their interfaces, fabrics, identifiers and products is data of the catalogue: code outside of a target's folder never writes such a word."""
 
 import ast
 import re
@@ -25,6 +25,19 @@ ADDRESSES = frozenset(
 OF_A_CLOUD = frozenset({"cloud_host", "efa", "mountpoint"})
 """Roles that install and set up what only hosts of a cloud have."""
 ALLOWED = {"playbooks/library/fitting_set.py": "kernel modules of the parts of a software profile"}
+CLOUDS = [name for name in registry.TARGETS if catalog.target(name).hosts == "cloud"]
+_TITLES = {
+    *(catalog.target(name).title for name in CLOUDS),
+    *(one.title for name in CLOUDS for ways in catalog.target(name).offerings.values() for one in ways if one.title),
+    *(catalog.target(name).managed.database for name in CLOUDS),
+    *(entry["product"].partition(",")[0] for name in CLOUDS for entry in catalog.files.mapping("storage")[name].values()),
+}
+PRODUCTS = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, sorted(_TITLES)))}|Amazon|Compute Engine|EBS|EC2|EFA|FSx|Google|IAM|PCS|RDS)(?![\w-])")
+"""What clouds and their products are called in sentences."""
+PRODUCTS_ALLOWED = {
+    "blueprints/spec/upgrade.py": "an older record names services by their titles",
+    "stacks/drift/hints.py": "messages of the SDKs of clouds",
+}
 IDENTIFIER = re.compile(r"(arn:|(ami|cr|eni|fs|igw|sg|subnet|vpc)-(\[.*)?)")
 """The beginning of an identifier, or a regular expression of one."""
 
@@ -71,6 +84,30 @@ def test_a_word_of_a_vendor_in_a_task_file_is_noticed(line: str) -> None:
 def test_only_the_catalogue_and_the_targets_write_vendors_words() -> None:
     found = [f"{place}:{line}: {word}" for place in modules() for line, word in mentions((PROJECT / place).read_text(encoding="utf-8"))]
     assert not found, "\n".join(found)
+
+
+def products(source: str) -> Iterator[tuple[int, str]]:
+    """Give the places in a module whose texts name a product of a cloud; docstrings may."""
+    tree = ast.parse(source)
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told and (found := PRODUCTS.search(node.value)):
+            yield node.lineno, found[0]
+
+
+def test_sentences_name_products_of_clouds_from_the_catalogue() -> None:
+    found = {place: [*products((PROJECT / place).read_text(encoding="utf-8"))] for place in modules()}
+    assert {place for place, words in found.items() if words} == {*PRODUCTS_ALLOWED}, found
+
+
+@pytest.mark.parametrize("text", ["EC2 assigns none", "an EKS cluster", "`--target` of AWS", "from Google Cloud, where", "Mountpoint for S3"])
+def test_a_product_in_a_sentence_is_noticed(text: str) -> None:
+    assert [*products(f"WHY = {text!r}")]
+
+
+@pytest.mark.parametrize("code", ['"""AWS\' own."""', 'x = "FI_EFA_USE_HUGE_PAGE=0"', 'x = "disk"', 'x = "a foldered name"'])
+def test_other_sentences_are_fine(code: str) -> None:
+    assert not [*products(code)]
 
 
 @pytest.mark.parametrize(
