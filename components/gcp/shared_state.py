@@ -13,7 +13,7 @@ STATE = f"{host_folders.STATE}/slurmctld"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PairFiles:
+class SharedState:
     """File systems of two controllers."""
 
     state: contract.Mount
@@ -27,7 +27,7 @@ class PairFiles:
         return dataclasses.replace(self.tables, options=("nfsvers=3", "ro", "soft", "timeo=50", "retrans=2", "_netdev", "nofail"))
 
 
-def provision(place: storage.Place, *, protect: bool, opts: pulumi.ResourceOptions) -> PairFiles:
+def provision(place: storage.Place, *, protect: bool, opts: pulumi.ResourceOptions) -> SharedState:
     """Create the file systems.
 
     Args:
@@ -35,7 +35,7 @@ def provision(place: storage.Place, *, protect: bool, opts: pulumi.ResourceOptio
     """
     # No file system of a blueprint can have these names.
     state, tables = _file_system("_state", STATE, protect=protect), _file_system("_tables", host_folders.CLUSTER, protect=False)
-    return PairFiles(
+    return SharedState(
         state=storage.Filestore(state.name, storage.FilestoreArgs(place, state, part="control"), opts=opts).mount,
         tables=storage.Filestore(tables.name, storage.FilestoreArgs(place, tables, part="control"), opts=opts).mount,
     )

@@ -9,7 +9,7 @@ from blueprints.spec import ClusterSpec, HostGroup
 
 from .. import contract, host_folders
 from ..provider.resource import OwnResource
-from . import file_systems, machines, pair, storage, tunnel, zones
+from . import file_systems, machines, shared_state, storage, tunnel, zones
 from .control import CLUSTER_GIB, Addresses, AddressesArgs
 from .file_systems import FileSystems
 from .identity import Accounts, AccountsArgs
@@ -38,8 +38,8 @@ class Foundation(contract.Foundation):
     place: storage.Place
     file_systems: FileSystems
     cluster_folder: storage.Volume
-    """What one controller writes for all hosts, and exports to them; two controllers use a file system of `pair`, and this disk only keeps the zone."""
-    pair: pair.PairFiles | None
+    """What one controller writes for all hosts, and exports to them; two controllers use a file system of `shared_state`, and this disk only keeps the zone."""
+    shared_state: shared_state.SharedState | None
     """What two controllers share; None: there is one."""
     images: Images
     own_opts: pulumi.ResourceOptions
@@ -93,7 +93,7 @@ class Gcp:
             after=cluster_folder,
             opts=opts,
         )
-        shared = pair.provision(place, protect=cluster.slurm.database.protect, opts=opts) if cluster.slurm and group.count > 1 else None
+        shared = shared_state.provision(place, protect=cluster.slurm.database.protect, opts=opts) if cluster.slurm and group.count > 1 else None
         images = ImagesArgs(named, cluster.software, project=accounts.project, zone=zone, subnet=network.hosts.subnet, needs=network.ready)
         return Foundation(
             mounts=created.mounts,
@@ -108,7 +108,7 @@ class Gcp:
             place=place,
             file_systems=created,
             cluster_folder=cluster_folder,
-            pair=shared,
+            shared_state=shared,
             images=Images(images, opts=self._own_opts),
             own_opts=self._own_opts,
             opts=opts,

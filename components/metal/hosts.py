@@ -144,7 +144,7 @@ def _order(inputs: HostsInputs, outputs: Values) -> dict[str, Any]:
 
 
 def _evidence(inputs: HostsInputs, outputs: Values) -> dict[str, Any]:
-    """Give what tells the stack's own servers where somebody deleted mark and record (`guest/lost.py`)."""
+    """Give what tells the stack's own servers where somebody deleted mark and record (`guest/lost_mark.py`)."""
     ids = sorted(identity["machine-id"] for identity in (outputs.get("identity") or {}).values() if identity.get("machine-id"))
     stack = {"stack": inputs.stack, "owner": inputs.owner, "role": inputs.role}
     return {**stack, "adopted": ids, "admin_key": inputs.admin_public_key, "munge_key": inputs.munge_key}

@@ -1,4 +1,4 @@
-"""The picture of the architecture names folders that exist, and leaves none of the main ones out."""
+"""The picture of the architecture names folders that exist, and leaves none of the main ones out. Modules are one idea each, under names that one can guess."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,34 @@ from blueprints.project import project_root
 
 PICTURE = project_root() / "docs" / "architecture.svg"
 PACKAGES = ("blueprints", "components", "stacks")
+
+
+MOST_LINES = 400
+"""A longer module contains two ideas."""
+VAGUE = frozenset(
+    {
+        "amounts",
+        "cards",
+        "certain",
+        "common",
+        "doubts",
+        "folding",
+        "helpers",
+        "look",
+        "lost",
+        "misc",
+        "pair",
+        "rooms",
+        "sides",
+        "stock",
+        "stuff",
+        "things",
+        "util",
+        "utils",
+        "words",
+    }
+)
+"""Names for which nobody searches who looks for what such a module does."""
 
 
 def named(picture: Path) -> set[str]:
@@ -35,3 +63,17 @@ def test_links_of_the_documents_lead_somewhere(page: str) -> None:
 
 def test_the_first_page_is_short() -> None:
     assert len((project_root() / "README.md").read_text().split()) <= 900, "details belong in docs/"
+
+
+def production() -> list[Path]:
+    return [path for package in (*PACKAGES, "playbooks", "tools", "bench") for path in sorted((project_root() / package).rglob("*.py"))]
+
+
+def test_modules_are_one_idea_each() -> None:
+    lines = {str(path.relative_to(project_root())): path.read_text().count("\n") for path in production()}
+    assert len(lines) > 500
+    assert {name: number for name, number in lines.items() if number > MOST_LINES} == {}
+
+
+def test_names_of_modules_can_be_guessed() -> None:
+    assert [str(path.relative_to(project_root())) for path in production() if {path.stem, path.parent.name} & VAGUE] == []

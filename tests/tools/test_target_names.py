@@ -24,7 +24,7 @@ TEXTS = (".yml", ".yaml", ".j2")
 ALLOWED = {
     "components/registry.py": "the table itself",
     "components/inspection/program/server.py": "ip(8) calls an interface's own address `local`",
-    "components/metal/guest/look.py": "ip(8) calls an interface's own address, and the table of such addresses, `local`",
+    "components/metal/guest/host_facts.py": "ip(8) calls an interface's own address, and the table of such addresses, `local`",
     "playbooks/roles/kubeadm_control/templates/kubeadm.yaml.j2": "kubeadm calls etcd on its own hosts `local`",
     "playbooks/roles/elastic/vars/main.yml": "the files of each fleet's adapter that controllers get",
     "playbooks/roles/rails/files/rails/live.py": "ip(8) calls an interface's own address `local`",

@@ -151,10 +151,10 @@ def _controller(
 
     Two controllers keep Slurm's own state on a file system; an embedded database is always on a disk of the first.
     """
-    protect, pair = slurm.database.protect, shared.pair
+    protect, on_filestore = slurm.database.protect, shared.shared_state
     is_embedded = slurm.database.placement == "embedded"
     # Disks of different purposes have different names, so that neither is mistaken for the other. A file system below another could be mounted before it.
-    name, where = ("accounting", f"{host_folders.STATE}/mysql") if pair else ("state", host_folders.STATE)
+    name, where = ("accounting", f"{host_folders.STATE}/mysql") if on_filestore else ("state", host_folders.STATE)
     state = storage.VolumeArgs(
         shared.names,
         name=name,
@@ -166,13 +166,13 @@ def _controller(
         protect=protect,
         snapshot=protect,
     )
-    exported = [*([] if pair else [shared.cluster_folder]), *shared.file_systems.exported]
+    exported = [*([] if on_filestore else [shared.cluster_folder]), *shared.file_systems.exported]
     disks = [
         *exported,
-        *([storage.Volume("_state", state, opts=shared.opts)] if is_embedded or not pair else []),
+        *([storage.Volume("_state", state, opts=shared.opts)] if is_embedded or not on_filestore else []),
     ]  # not a valid name of a blueprint's file system
     folders = tuple(disk.mount.target for disk in exported)
-    common = [pair.tables, pair.state] if pair else []
+    common = [on_filestore.tables, on_filestore.state] if on_filestore else []
     mounts = [*(disk.mount for disk in disks), *common, *(mount for mount in shared.mounts if mount.target not in folders)]
     first = _user_data(group, identity, shared, keys, mounts=mounts, exports=folders)
     others = [_user_data(group, identity, shared, keys, mounts=[*common, *shared.mounts]) for _ in range(1, group.count)]
@@ -226,8 +226,8 @@ def _needs(identity: Identity, shared: Foundation) -> list[pulumi.Resource]:
 
 def _mounts(shared: Foundation) -> list[contract.Mount]:
     """List what hosts other than controllers mount. Only controllers write the cluster's folder."""
-    if shared.pair:
-        return [shared.pair.read, *shared.mounts]
+    if shared.shared_state:
+        return [shared.shared_state.read, *shared.mounts]
     folder = storage.over_nfs(shared.cluster_folder.mount, shared.addresses.addresses[0], options=storage.TABLE_OPTIONS)
     return [folder, *shared.mounts]
 

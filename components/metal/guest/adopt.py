@@ -10,7 +10,7 @@ import shlex
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from . import adoption, data, lost, occupied, places, root_login
+from . import adoption, data, lost_mark, occupied, places, root_login
 from .system import Refused
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         order: `role`, `stack`, `owner` (the checkout that runs the stack), `token` (of the stack's site), `admin_key` (OpenSSH public key),
             `files` (what the host has before it is finished: `path`, `content` in Base64, `mode`), `program` (this program's own text),
-            `adopted` and `munge_key`, by which a host is known whose mark and record somebody deleted (`lost.is_still_ours`).
+            `adopted` and `munge_key`, by which a host is known whose mark and record somebody deleted (`lost_mark.is_still_ours`).
     Returns:
         `is_new` (no stack had the host before), `is_lost` (what was there before its adoption was recorded, and is not known now) and `born` (another one for each adoption).
     Raises:
@@ -33,14 +33,14 @@ def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     """
     record, mark, role = adoption.Record(system), adoption.mark(system), str(order.get("role", ""))
     kept = record.read()
-    is_new = mark is None and kept is None and not lost.is_still_ours(system, order)
+    is_new = mark is None and kept is None and not lost_mark.is_still_ours(system, order)
     is_lost = kept is None and not is_new
     require_owner(mark or (kept or {}).get("mark"), order)
     if is_new:
         occupied.require_free(system, role)
     if kept is None:
         adoption.require_space(system)
-        kept = _first(system, new_mark(order), record) if is_new else lost.record(system, mark or new_mark(order), record, role)
+        kept = _first(system, new_mark(order), record) if is_new else lost_mark.record(system, mark or new_mark(order), record, role)
         data.take_back(system, kept["mark"])
     kept.pop("plan", None)  # of a release that was cut off: the host is the stack's again
     # The record is first: a host with a mark and without a record could not become what it was.

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import adopt, look, release
+from . import adopt, host_facts, release
 from .system import CommandFailed, Refused, System
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def answer(order: Mapping[str, Any]) -> dict[str, Any]:
     system = System(str(order.get("root", "/")))
     try:
         if order["do"] == "look":
-            return {"ok": True, **look.look(system)}
+            return {"ok": True, **host_facts.look(system)}
         with _only_one(system):
             done = WORK[str(order["do"])](system, order)
-            return {"ok": True, **({} if order["do"] in WITHOUT_ANSWER else look.look(system)), **done}
+            return {"ok": True, **({} if order["do"] in WITHOUT_ANSWER else host_facts.look(system)), **done}
     except Refused as refused:
         return {"ok": False, "refused": {"what": refused.what, "why": refused.why, "remedy": refused.remedy}}
     except (CommandFailed, OSError) as error:

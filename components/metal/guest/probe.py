@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import archives, clock, listeners, look, packages, reachability
+from . import archives, clock, host_facts, listeners, packages, reachability
 from .system import System
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def probe(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     modules = {line.split()[0] for line in system.read("/proc/modules").splitlines()}
     within_s = float(order["reach_within_s"])
     return {
-        "look": look.look(system, str(order.get("role", ""))),
+        "look": host_facts.look(system, str(order.get("role", ""))),
         "sudo": sys.argv[1] if len(sys.argv) > 1 else "",
         "is_root": os.geteuid() == 0,
         "arch": os.uname().machine,

@@ -13,7 +13,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from . import adopt, adoption, data, kernel, lost, merge, mounts, packages, places, root_login, units
+from . import adopt, adoption, data, kernel, lost_mark, merge, mounts, packages, places, root_login, units
 from .system import CommandFailed, Refused
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     """
     records = adoption.Record(system)
     kept, mark = records.read(), adoption.mark(system)
-    if kept is None and mark is None and not lost.is_still_ours(system, order):
+    if kept is None and mark is None and not lost_mark.is_still_ours(system, order):
         _remove_own(system)
         return Report().answer("free")
     adopt.require_owner(mark or (kept or {}).get("mark"), order)
@@ -76,7 +76,7 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     packages.wait_for_lock(system, float(order.get("lock_within_s", LOCK_WITHIN_S)))
     _require_space(system)
     if kept is None:
-        kept = lost.record(system, mark or adopt.new_mark(order), records, adoption.setting(system, adoption.ROLE) or str(order.get("role", "")))
+        kept = lost_mark.record(system, mark or adopt.new_mark(order), records, adoption.setting(system, adoption.ROLE) or str(order.get("role", "")))
     packages.mend(system, kept["before"]["packages"], None if kept["is_open"] else kept["left"]["packages"])
     if "plan" not in kept:
         if kept["is_open"]:

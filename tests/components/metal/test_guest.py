@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from components.metal import guest_program
-from components.metal.guest import adoption, lost
+from components.metal.guest import adoption, lost_mark
 from components.metal.guest.system import System
 
 OURS = {"stack": "lab", "owner": "/srv/ours", "token": "aaaa"}
@@ -315,7 +315,7 @@ def test_of_a_lost_record_what_adopting_refuses_and_the_stacks_own_leave(host: P
     for name, text in {"systemctl": f"#!/bin/sh\n[ \"$1\" != list-units ] || printf '%s\\n' {' '.join(running)}\n"}.items():
         (host / "usr/bin" / name).write_text(text)
         (host / "usr/bin" / name).chmod(0o755)
-    described = lost.record(System(str(host)), {}, adoption.Record(System(str(host))), "control")["before"]
+    described = lost_mark.record(System(str(host)), {}, adoption.Record(System(str(host))), "control")["before"]
     assert (described["units"], [*described["packages"]]) == (["ssh.service"], ["curl"])
 
 
