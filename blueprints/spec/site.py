@@ -1,6 +1,7 @@
 """Hosts that exist already: how to reach each of them, and what is known about it."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -13,6 +14,8 @@ KNOWN = cost.none("what is known about the host; drift checks compare with it")
 
 PORT_LETTERS = 47
 """Of 16 bytes with colons between them."""
+NO_LABEL, LABEL_LENGTH = re.compile("[^A-Za-z0-9_.-]+"), 63
+"""What a label's value can't have, and its longest (Kubernetes, "Labels and Selectors")."""
 ASKED = cost.none("how management controllers are asked; nothing running changes")
 
 
@@ -129,3 +132,9 @@ class Site:
     def by_name(self) -> Mapping[str, SiteHost]:
         """Give each host by its name. It is made at each call: a loop over thousands of hosts asks once."""
         return {host.name: host for host in self.hosts}
+
+    @property
+    def racks(self) -> Mapping[str, str]:
+        """Give the rack of each host whose rack the inventory names, as a label of Kubernetes can say it: other systems name racks in words with spaces."""
+        found = {host.name: NO_LABEL.sub("-", host.rack)[:LABEL_LENGTH].strip("-_.") for host in self.hosts}
+        return {name: rack for name, rack in found.items() if rack}

@@ -81,7 +81,7 @@ def kubernetes_view(spec: ClusterSpec) -> dict[str, Any]:
             **own,
             "control": _hosts(kubernetes.control) if kubernetes.control else None,
             "node_sets": [_kubernetes_nodes(one) for one in kubernetes.node_sets],
-            **({"racks": racks} if (racks := _racks(spec)) else {}),
+            **({"racks": racks} if spec.site and (racks := dict(spec.site.racks)) else {}),
         },
     }
 
@@ -203,11 +203,6 @@ def _environment(node_set: NodeSet) -> dict[str, Any]:
     if node_set.fabric.daemon_arguments:
         daemon["daemon_arguments"] = node_set.fabric.daemon_arguments
     return {**({"environment": variables} if variables else {}), **({"environment_script": script} if script else {}), **daemon}
-
-
-def _racks(spec: ClusterSpec) -> dict[str, str]:
-    """Give the rack of each host whose rack the inventory names."""
-    return {host.name: host.rack for host in spec.site.hosts if host.rack} if spec.site else {}
 
 
 def _kubernetes_nodes(node_set: NodeSet) -> dict[str, Any]:

@@ -115,6 +115,7 @@ def _of_nodes(nodes: Sequence[Mapping[str, Any]], known: Known) -> Iterator[Find
         return
     there = {one["metadata"]["name"]: one for one in nodes if not (_simulates(kubernetes) and kwok_nodes.MARK in (one["metadata"].get("annotations") or {}))}
     control = kubernetes.control.hostnames if kubernetes.control else ()
+    racks = known.cluster.site.racks if known.cluster.site else {}
     for name in there.keys() - {*control, *(name for one in kubernetes.node_sets for name in one.hosts.hostnames)}:
         yield drift(Code.KUBE_NODE_ADDED, ClusterObject("Node", name), "the blueprint doesn't have it", remedy=Code.KUBE_NODE_ADDED.remedy, actual="there")
     # While one of several is lost, the others answer.
@@ -126,7 +127,7 @@ def _of_nodes(nodes: Sequence[Mapping[str, Any]], known: Known) -> Iterator[Find
         present = [name for name in node_set.hosts.hostnames if name in there]
         for name in node_set.hosts.hostnames:
             if name in there:
-                yield from _of_node(there[name], node_set, kubernetes.version)
+                yield from _of_node(there[name], node_set, kubernetes.version, {labels.RACK: racks[name]} if name in racks else {})
             elif len(present) < node_set.always:
                 yield drift(
                     Code.KUBE_NODE_MISSING,
@@ -138,7 +139,7 @@ def _of_nodes(nodes: Sequence[Mapping[str, Any]], known: Known) -> Iterator[Find
                 )
 
 
-def _of_node(node: Mapping[str, Any], node_set: NodeSet, version: str) -> Iterator[Finding]:
+def _of_node(node: Mapping[str, Any], node_set: NodeSet, version: str, rack: Mapping[str, str]) -> Iterator[Finding]:
     subject = ClusterObject("Node", node["metadata"]["name"])
     gpus = node_set.hosts.machine.gpus.count if node_set.hosts.machine.gpus else 0
     if lack := acceptance.node_lacks(node, gpus, version):
@@ -146,9 +147,12 @@ def _of_node(node: Mapping[str, Any], node_set: NodeSet, version: str) -> Iterat
         yield drift(code, subject, f"it {lack}", remedy=code.remedy, desired="ready", actual=shown(lack))
     if node["spec"].get("unschedulable"):
         yield drift(Code.KUBE_NODE_CORDONED, subject, "it takes no pods", remedy=Code.KUBE_NODE_CORDONED.remedy, desired="schedulable", actual="cordoned")
-    if (pool := node["metadata"].get("labels", {}).get(labels.POOL, "")) != node_set.pool:
-        about = dataclasses.replace(subject, field=labels.POOL)
-        yield drift(Code.KUBE_NODE_CHANGED, about, "it has another label", remedy=Code.KUBE_NODE_CHANGED.remedy, desired=node_set.pool, actual=pool or "none")
+    there = node["metadata"].get("labels") or {}
+    for key, value in {**dict(node_set.labels), **rack, labels.POOL: node_set.pool}.items():
+        if there.get(key) != value:
+            about = dataclasses.replace(subject, field=key)
+            what, actual = ("it has another label", there[key] or '""') if key in there else ("it lacks a label", "none")
+            yield drift(Code.KUBE_NODE_CHANGED, about, what, remedy=Code.KUBE_NODE_CHANGED.remedy, desired=value or '""', actual=actual)
     taints = {(one["key"], one["effect"]) for one in node["spec"].get("taints") or ()}
     for taint in node_set.taints:
         if (taint.key, taint.effect) not in taints:

@@ -93,8 +93,8 @@ def topology(spec: ClusterSpec) -> dict[str, Any]:
 
 def has_racks(spec: ClusterSpec) -> bool:
     """Say whether the rack of every node is known."""
-    racks = {one.name: one.rack for one in spec.site.hosts} if spec.site else {}
-    return all(racks.get(name) for node_set in kubernetes_of(spec).node_sets for name in node_set.hosts.hostnames)
+    racks = spec.site.racks if spec.site else {}
+    return all(name in racks for node_set in kubernetes_of(spec).node_sets for name in node_set.hosts.hostnames)
 
 
 def flavors(node_sets: Sequence[NodeSet]) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,8 @@ from typing import Any
 Record = Mapping[str, Any]
 
 POOL, GPU, SIMULATED = "clusterwright.io/pool", "clusterwright.io/gpu", "clusterwright.io/simulated-gpus"
-RACK = "topology.kubernetes.io/rack"
+RACK = "clusterwright.io/rack"
+"""As Kueue's topology asks for it (components/kubernetes/labels.py): a node without the label takes no job there."""
 
 
 class FilterModule:

@@ -1,15 +1,20 @@
 """Labels and taints of Kubernetes nodes, as templates lay them out."""
 
+import dataclasses
 from typing import Any
 
 import pytest
 import yaml
 
+from blueprints import spec
+from components.kubernetes import queues
+from tests.components.kubernetes import test_queues
 from tests.playbooks import templates
 
 GPUS = {"type": "h100", "count": 8}
 TAINT = {"key": "example.com/gpu", "value": "yes", "effect": "NoSchedule"}
 POOL, GPU, SIMULATED = "clusterwright.io/pool", "clusterwright.io/gpu", "clusterwright.io/simulated-gpus"
+RACK = "clusterwright.io/rack"
 
 
 def node_set(*, gpus: dict[str, Any] | None = None, labels: tuple[tuple[str, str], ...] = (), taints: tuple[dict[str, str | None], ...] = ()) -> dict[str, Any]:
@@ -18,8 +23,8 @@ def node_set(*, gpus: dict[str, Any] | None = None, labels: tuple[tuple[str, str
 
 def nodes(of: dict[str, Any], **racks: str) -> dict[str, dict[str, str]]:
     """Give the labels of each node as kubectl reads them."""
-    spec = {"kubernetes": {"racks": {name.replace("_", "-"): rack for name, rack in racks.items()}} if racks else {}}
-    text = templates.render("nodes.yaml.j2", role="kubeadm_node", kubeadm_node_set=of, spec=spec, ansible_play_hosts=["train-0", "train-1"])
+    view = {"kubernetes": {"racks": {name.replace("_", "-"): rack for name, rack in racks.items()}} if racks else {}}
+    text = templates.render("nodes.yaml.j2", role="kubeadm_node", kubeadm_node_set=of, spec=view, ansible_play_hosts=["train-0", "train-1"])
     found = list(yaml.safe_load_all(text))
     assert {(one["apiVersion"], one["kind"]) for one in found} == {("v1", "Node")}
     return {one["metadata"]["name"]: one["metadata"]["labels"] for one in found}
@@ -41,9 +46,27 @@ def test_labels_of_the_blueprint_are_there_and_the_stacks_own_win() -> None:
     assert nodes(node_set(labels=(("team", "nlp"), (POOL, "other"))))["train-0"] == {"team": "nlp", POOL: "train"}
 
 
-def test_a_node_is_labelled_with_the_rack_that_the_inventory_names() -> None:
+def test_nodes_have_the_labels_by_which_queues_know_their_racks() -> None:
+    """Kueue gives no job to a node that lacks the label of a level."""
+    hosts = tuple(spec.SiteHost(f"train-{number}", "", "", rack=rack) for number, rack in enumerate(("r1", "Room 2 / row 7")))
+    cluster = dataclasses.replace(test_queues.cluster(nodes=2), site=spec.Site("root", 22, hosts))
+    racks = spec.kubernetes_view(cluster)["kubernetes"]["racks"]
+    found = nodes(node_set(), **{name.replace("-", "_"): rack for name, rack in racks.items()})
+    rack, host = [one["nodeLabel"] for one in queues.topology(cluster)["spec"]["levels"]]
+    assert {name: labels[rack] for name, labels in found.items()} == {"train-0": "r1", "train-1": "Room-2-row-7"}
+    assert host == "kubernetes.io/hostname", "kubelets set it themselves"
+
+
+def test_a_node_whose_rack_nobody_named_has_no_label_for_it() -> None:
     found = nodes(node_set(), train_1="r1")
-    assert {name: labels.get("topology.kubernetes.io/rack") for name, labels in found.items()} == {"train-0": None, "train-1": "r1"}
+    assert {name: RACK in labels for name, labels in found.items()} == {"train-0": False, "train-1": True}
+
+
+@pytest.mark.parametrize("unnamed", ["", " / "])
+def test_racks_are_a_level_of_queues_where_every_node_has_one(unnamed: str) -> None:
+    hosts = (spec.SiteHost("train-0", "", "", rack="r1"), spec.SiteHost("train-1", "", "", rack=unnamed))
+    cluster = dataclasses.replace(test_queues.cluster(nodes=2), site=spec.Site("root", 22, hosts))
+    assert [one["nodeLabel"] for one in queues.topology(cluster)["spec"]["levels"]] == ["kubernetes.io/hostname"]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +91,7 @@ def test_nodes_register_with_their_pools_taints_and_keep_them(taints: tuple[dict
 
 @pytest.mark.parametrize(("pools", "takes_all"), [((), True), (((),), False), (((TAINT,),), True), (((TAINT,), ()), False)])
 def test_the_control_plane_takes_pods_where_every_pool_is_tainted(pools: tuple[tuple[dict[str, str | None], ...], ...], takes_all: bool) -> None:
-    spec = {"kubernetes": {"node_sets": [node_set(taints=taints) for taints in pools]}}
-    known = {"spec": spec, "inventory_hostname": "kubernetes-1", "ansible_host": "10.0.0.3", "kubeadm_control_api_port": 6443}
+    view = {"kubernetes": {"node_sets": [node_set(taints=taints) for taints in pools]}}
+    known = {"spec": view, "inventory_hostname": "kubernetes-1", "ansible_host": "10.0.0.3", "kubeadm_control_api_port": 6443}
     text = templates.render("join.yaml.j2", role="kubeadm_control", kubeadm_control_token={"stdout": "token"}, **known)
     assert (yaml.safe_load(text)["nodeRegistration"].get("taints") == []) is takes_all

@@ -62,6 +62,27 @@ def test_a_node_that_is_not_as_it_should_be_is_found(nodes: tuple[dict[str, Any]
     assert found(kubernetes.Seen(nodes=nodes)) == expected
 
 
+@pytest.mark.parametrize(
+    ("lacks", "changed", "expected"),
+    [
+        ("", {}, []),
+        (labels.RACK, {}, [(Code.KUBE_NODE_CHANGED, "Node train-0: clusterwright.io/rack")]),
+        ("", {labels.RACK: "r2"}, [(Code.KUBE_NODE_CHANGED, "Node train-0: clusterwright.io/rack")]),
+        ("team", {}, [(Code.KUBE_NODE_CHANGED, "Node train-0: team")]),
+        ("", {"team": "vision"}, [(Code.KUBE_NODE_CHANGED, "Node train-0: team")]),
+    ],
+)
+def test_a_label_that_somebody_changed_is_found(lacks: str, changed: dict[str, str], expected: list[tuple[str, str]]) -> None:
+    recorded = known()
+    site = spec.Site("root", 22, (spec.SiteHost("train-0", "10.0.0.5", "", rack="r1"),))
+    cluster = dataclasses.replace(recorded.cluster, site=site).with_node_sets(lambda one: dataclasses.replace(one, labels=(("team", "nlp"),)))
+    labelled = node()
+    labelled["metadata"]["labels"] |= {labels.RACK: "r1", "team": "nlp", **changed}
+    labelled["metadata"]["labels"].pop(lacks, None)
+    seen = kubernetes.findings(kubernetes.Seen(nodes=(labelled,)), dataclasses.replace(recorded, cluster=cluster), now=NOW)
+    assert [(one.code, str(one.subject)) for one in seen] == expected
+
+
 def test_a_lost_host_of_several_of_a_control_plane_is_found() -> None:
     recorded = known()
     assert recorded.cluster.kubernetes is not None
