@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from .. import finding, language, spec
 from ..codes import Code
-from ..document import Document
+from ..document import Document, Path
 from . import lookup
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
@@ -45,6 +45,36 @@ def _of_slurm(blueprint: language.Blueprint, source: Document) -> Iterator[findi
         what, why = "acceptance can't test `accounting`: the cluster has no Slurm", "accounting is Slurm's record of jobs"
         where = source.where("acceptance", "gate", blueprint.acceptance.gate.index("accounting"))
         yield finding.Finding(_WARNING, Code.SLURM_ONLY, where, what, why, "remove `accounting` from the list")
+    if _has_login_nodes(blueprint.access):
+        what = "the blueprint describes login nodes, and a cluster that only Kubernetes schedules has none"
+        why = "users reach the API server with `clusterwright kubectl` and `clusterwright submit`; `access` has no effect"
+        yield finding.Finding(_WARNING, Code.SLURM_ONLY, source.where_key("access"), what, why, "remove `access`, or write only `login_nodes: 0` there")
+    if blueprint.control.state is not None:
+        what, why = (
+            "`control.state` is for Slurm's state, and the cluster has no Slurm",
+            "Kubernetes keeps its state in etcd, on the disks of the control plane",
+        )
+        yield finding.Finding(_WARNING, Code.SLURM_ONLY, source.where_key("control", "state"), what, why, "remove it")
+    yield from _limits_of_slurm(blueprint, source)
+
+
+def _has_login_nodes(access: language.Access) -> bool:
+    asked = access.model_fields_set - ({"login_nodes"} if access.login_nodes == 0 else set())
+    return any(name == "login_nodes" or getattr(access, name) != language.Access.model_fields[name].default for name in asked)
+
+
+def _limits_of_slurm(blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find limits that Kueue doesn't have: it counts what pods ask for, by account, and knows neither users nor numbers of jobs."""
+    asked: list[tuple[Path, int | None]] = [
+        *((("accounts", name, "limits", "jobs"), account.limits.jobs) for name, account in blueprint.accounts.items()),
+        *((("qos", name, key), getattr(one, key)) for name, one in blueprint.qos.items() for key in ("gpus_per_user", "jobs_per_user")),
+    ]
+    for path, value in asked:
+        if value is not None:
+            what = f"`{'.'.join(map(str, path))}` is a limit of Slurm, and Kubernetes schedules all pools"
+            why = "Kueue limits what the jobs of an account use together; it counts neither jobs nor what each user has"
+            remedy = "remove it; `accounts.NAME.limits` has `gpus` and `nodes`, which Kueue keeps"
+            yield finding.Finding(_WARNING, Code.SLURM_ONLY, source.where_key(*path), what, why, remedy)
 
 
 def _without_pool(owners: set[str], source: Document) -> Iterator[finding.Finding]:

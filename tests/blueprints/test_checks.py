@@ -112,6 +112,32 @@ def test_what_is_not_built_is_told_once_for_all_places() -> None:
     assert only.where.line == 3
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("access: {login_nodes: 2}", "describes login nodes"),
+        ("access: {rest_api: true}", "describes login nodes"),
+        ("access: {login_nodes: 0, allowed_cidrs: [203.0.113.7/32]}", "describes login nodes"),
+        ("access: {login_nodes: 0}", ""),
+        ("access: {login_nodes: 0, rest_api: false}", ""),
+        ("control: {state: home}\nstorage: {home: {kind: existing, mount: /home, source: '10.0.0.5:/home'}}", "`control.state`"),
+        ("accounts: {research: {limits: {jobs: 3}}}", "`accounts.research.limits.jobs`"),
+        ("accounts: {research: {limits: {nodes: 1, gpus: 8}}}", ""),
+        ("qos: {fast: {gpus_per_user: 3}}", "`qos.fast.gpus_per_user`"),
+        ("qos: {fast: {jobs_per_user: 3}}", "`qos.fast.jobs_per_user`"),
+        ("qos: {fast: {priority: 3, max_time: '60'}}", ""),
+    ],
+)
+@pytest.mark.parametrize("scheduler", ["kubernetes", "slurm"])
+def test_keys_of_slurm_alone_are_named_where_kubernetes_schedules_all_pools(scheduler: str, text: str, wanted: str) -> None:
+    said = found(f"name: tiny\nscheduler: {scheduler}\n{text}\npools: {{train: {{nodes: 1}}}}\n", code=Code.SLURM_ONLY)
+    assert len(said) == bool(wanted and scheduler == "kubernetes")
+    for one in said:
+        assert wanted in one.what
+        assert one.where is not None
+        assert one.where.line == 3
+
+
 SLICED = "{scheduler: %s, nodes: 1, mig: {1g.10gb: 7}, accelerator: h100, gpus_per_node: 8, fabric: none}"
 
 
