@@ -25,6 +25,7 @@ JOB_RULES = (
     (("trainer.kubeflow.org",), ("trainjobs",)),
 )
 """Kinds of jobs that users of an account may create, as far as the cluster has them."""
+_NAMES_QOS = f"has(object.metadata.labels) && '{labels.PRIORITY}' in object.metadata.labels"
 
 
 def shared(spec: ClusterSpec, *, has_queues: bool = True) -> list[dict[str, Any]]:
@@ -123,6 +124,7 @@ def of_account(account: Account, spec: ClusterSpec, node_sets: Sequence[NodeSet]
     if members := [_subject("User", user) for user in account.users]:
         yield _binding("RoleBinding", "members", "edit", members, namespace=name)
     yield network_policies.of_account(name, spec, marks=MANAGED)
+    yield from qos_of_account(account, spec.accounts, qos)
     yield cluster_queue(account, spec, node_sets, qos)
     yield {**_named(KUEUE, "LocalQueue", labels.LOCAL_QUEUE, namespace=name), "spec": {"clusterQueue": name}}
 
@@ -158,37 +160,59 @@ def time_limits(qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
         limit = durations.seconds(one.max_time)
         if limit is None:
             continue
-        name = f"clusterwright-qos-{labels.object_name(one.name)}"
-        of_qos = f"has(object.metadata.labels) && '{labels.PRIORITY}' in object.metadata.labels && object.metadata.labels['{labels.PRIORITY}'] == '{labels.object_name(one.name)}'"
+        of_qos = f"{_NAMES_QOS} && object.metadata.labels['{labels.PRIORITY}'] == '{labels.object_name(one.name)}'"
         limited = f"'{labels.MOST_SECONDS}' in object.metadata.labels && int(object.metadata.labels['{labels.MOST_SECONDS}']) <= {limit}"
-        groups = [{"apiGroups": ["batch"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["jobs"]}]
-        groups += [
-            {"apiGroups": [*group], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": [resources[0]]} for group, resources in JOB_RULES
-        ]
-        yield {
-            **_named("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", name),
-            "spec": {
-                "failurePolicy": "Fail",
-                "matchConstraints": {"resourceRules": groups},
-                "matchConditions": [
-                    {"name": "of-the-qos", "expression": of_qos},
-                    # What a job makes of itself, and what its controller writes, is within the job's own time.
-                    {"name": "made-by-a-user", "expression": "!request.userInfo.username.startsWith('system:serviceaccount:')"},
-                ],
-                "validations": [
-                    {
-                        "expression": limited,
-                        "message": f"jobs of QOS {one.name} run at most {one.max_time}: set the label {labels.MOST_SECONDS} to {limit} or less",
-                        "reason": "Invalid",
-                    }
-                ],
-            },
-        }
-        in_accounts = {"namespaceSelector": {"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]}}
-        yield {
-            **_named("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", name),
-            "spec": {"policyName": name, "validationActions": ["Deny"], "matchResources": in_accounts},
-        }
+        message = f"jobs of QOS {one.name} run at most {one.max_time}: set the label {labels.MOST_SECONDS} to {limit} or less"
+        namespaces = {"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]}
+        yield from _refusal(f"clusterwright-qos-{labels.object_name(one.name)}", of=of_qos, unless=limited, message=message, namespaces=namespaces)
+
+
+def qos_of_account(account: Account, accounts: Sequence[Account], qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
+    """Refuse jobs of a QOS that the account may not use."""
+    allowed = allowed_qos(account, accounts)
+    if not allowed or set(allowed) >= {one.name for one in qos}:
+        return
+    name = labels.object_name(account.name)
+    classes = ", ".join(f"'{labels.object_name(one)}'" for one in allowed)
+    message = f"jobs of account {account.name} may use the QOS {', '.join(allowed)}: change the label {labels.PRIORITY}"
+    among = f"object.metadata.labels['{labels.PRIORITY}'] in [{classes}]"
+    yield from _refusal(f"clusterwright-account-{name}", of=_NAMES_QOS, unless=among, message=message, namespaces={"matchLabels": {labels.ACCOUNT: name}})
+
+
+def allowed_qos(account: Account, accounts: Sequence[Account]) -> tuple[str, ...]:
+    """Name the QOS that jobs of an account may use, the default first: its own list or the nearest one above it. Empty: all."""
+    by_name, found = {one.name: one for one in accounts}, account
+    while not found.qos and found.parent in by_name:
+        found = by_name[found.parent]
+    return found.qos
+
+
+def _refusal(name: str, *, of: str, unless: str, message: str, namespaces: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Have the API server refuse jobs of every kind that users create or change in some namespaces of accounts.
+
+    Args:
+        of: the jobs that are judged, as an expression (CEL).
+        unless: what lets one pass.
+    """
+    kinds = [(("batch",), ("jobs",)), *JOB_RULES]
+    groups = [{"apiGroups": [*group], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": [*resources]} for group, resources in kinds]
+    yield {
+        **_named("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", name),
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": groups},
+            "matchConditions": [
+                {"name": "of-the-qos", "expression": of},
+                # What a job makes of itself, and what its controller writes, is within what the job itself may.
+                {"name": "made-by-a-user", "expression": "!request.userInfo.username.startsWith('system:serviceaccount:')"},
+            ],
+            "validations": [{"expression": unless, "message": message, "reason": "Invalid"}],
+        },
+    }
+    yield {
+        **_named("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", name),
+        "spec": {"policyName": name, "validationActions": ["Deny"], "matchResources": {"namespaceSelector": dict(namespaces)}},
+    }
 
 
 def kubernetes_of(spec: ClusterSpec) -> Kubernetes:

@@ -69,6 +69,7 @@ def job(asked: JobFile, spec: ClusterSpec, *, user: str) -> jobs.Job:
     if asked.one_rack and not queues.has_racks(spec):
         raise jobs.JobInvalid("the job asks for one rack, and the blueprint does not say in which rack every host is")
     account = _account(asked.account, spec, user)
+    asked = asked.model_copy(update={"qos": _qos(asked.qos, spec, account)})
     return jobs.Job(
         name=labels.object_name(asked.name) or "job",
         image=asked.image,
@@ -126,6 +127,19 @@ def _account(name: str, spec: ClusterSpec, user: str) -> str:
     if chosen not in known:
         raise jobs.JobInvalid(f"the cluster has no account {chosen or '(none named)'} that jobs run in; it has {', '.join(sorted(known))}")
     return labels.object_name(chosen)
+
+
+def _qos(name: str, spec: ClusterSpec, account: str) -> str:
+    """Give the QOS of a job: the one that it names, else the account's default.
+
+    Args:
+        account: its name in the cluster.
+    """
+    allowed = next(queues.allowed_qos(one, spec.accounts) for one in accounts_of_jobs(spec.accounts) if labels.object_name(one.name) == account)
+    known = {one.name for one in spec.kubernetes.qos} if spec.kubernetes else set()
+    if name in known and allowed and name not in allowed:
+        raise jobs.JobInvalid(f"jobs of account {account} may use the QOS {', '.join(allowed)}, and {name} is none of them")
+    return name or next((one for one in allowed if one in known), "")
 
 
 def _limit(asked: JobFile, spec: ClusterSpec) -> int | None:

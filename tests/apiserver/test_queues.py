@@ -22,7 +22,11 @@ TAINTED = spec.Taint("nvidia.com/gpu", "present", "NoSchedule")
 
 
 def wanted() -> spec.ClusterSpec:
-    return test_queues.cluster(qos=(URGENT, NORMAL), pools=("train", "serve")).with_node_sets(lambda one: dataclasses.replace(one, taints=(TAINTED,)))
+    research, product = test_queues.TWO
+    accounts = (research, dataclasses.replace(product, qos=("normal",)))
+    return test_queues.cluster(accounts=accounts, qos=(URGENT, NORMAL), pools=("train", "serve")).with_node_sets(
+        lambda one: dataclasses.replace(one, taints=(TAINTED,))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +70,22 @@ def test_a_job_that_may_run_longer_than_its_qos_is_refused(api: Api, queued: lis
     processes.wait_until(refused, awaiting="the policy", within_s=60)
     api.apply(jobs.manifests(dataclasses.replace(job, max_seconds=3600), "job")[0], dry_run=True)
     api.apply(jobs.manifests(dataclasses.replace(job, qos="normal"), "job")[0], dry_run=True)
+
+
+@pytest.mark.parametrize("form", ["job", "jobset"])
+def test_a_job_of_a_qos_that_its_account_may_not_use_is_refused(api: Api, queued: list[str], form: str) -> None:
+    job = jobs.Job("fast", "example.org/a:1", ("true",), account="product", qos="urgent", max_seconds=60)
+
+    def refused() -> bool:
+        try:
+            api.apply(jobs.manifests(job, form)[0], dry_run=True)
+        except apis.ApiError as error:
+            return "jobs of account product may use the QOS normal" in error.message
+        return False  # the server reads new policies some time after they are stored
+
+    processes.wait_until(refused, awaiting="the policy", within_s=60)
+    for other in (dataclasses.replace(job, qos="normal"), dataclasses.replace(job, qos="", max_seconds=None), dataclasses.replace(job, account="research")):
+        api.apply(jobs.manifests(other, form)[0], dry_run=True)
 
 
 @pytest.mark.parametrize("form", ["job", "jobset"])

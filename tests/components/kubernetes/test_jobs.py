@@ -112,6 +112,18 @@ def test_a_submission_takes_the_time_of_its_qos() -> None:
     assert submitted(qos="urgent", time_limit="00:30:00").max_seconds == 1800
 
 
+def test_a_submission_takes_the_default_qos_of_its_account_and_no_other_than_the_account_may_use() -> None:
+    slow = dataclasses.replace(URGENT, name="slow", max_time="02:00:00")
+    accounts = (dataclasses.replace(test_queues.TWO[0], qos=("slow",)), test_queues.TWO[1])
+    cluster = test_queues.cluster(accounts=accounts, qos=(URGENT, slow))
+    asked = submission.read({"image": "a", "command": ["b"]})
+    found = submission.job(asked, cluster, user="ada")
+    assert (found.qos, found.max_seconds) == ("slow", 7200)
+    with pytest.raises(jobs.JobInvalid, match="may use the QOS slow, and urgent is none of them"):
+        submission.job(submission.with_options(asked, {"qos": "urgent"}), cluster, user="ada")
+    assert submission.job(submission.with_options(asked, {"qos": "urgent", "account": "product"}), cluster, user="ada").qos == "urgent"
+
+
 EXAMPLES = sorted((project_root() / "blueprints" / "jobs").glob("*.yaml"))
 
 

@@ -144,6 +144,32 @@ def test_qos_become_priorities_and_preemption() -> None:
     assert "<= 3600" in policy["spec"]["validations"][0]["expression"]
 
 
+def test_time_limits_hold_for_all_kinds_of_jobs_that_users_may_create() -> None:
+    [policy] = [one for one in queues.time_limits([spec.Qos("urgent", 100, "01:00:00", None, None, ())]) if one["kind"] == "ValidatingAdmissionPolicy"]
+    judged = {resource for rule in policy["spec"]["matchConstraints"]["resourceRules"] for resource in rule["resources"]}
+    assert judged == {"jobs", *(resource for _, resources in queues.JOB_RULES for resource in resources)}
+
+
+@pytest.mark.parametrize(
+    ("own", "above", "allowed"),
+    [((), (), None), (("slow",), (), ["slow"]), ((), ("slow",), ["slow"]), (("fast",), ("slow",), ["fast"]), (("slow", "fast"), (), None)],
+)
+def test_an_account_uses_the_qos_of_its_own_list_or_of_its_parents(own: tuple[str, ...], above: tuple[str, ...], allowed: list[str] | None) -> None:
+    qos = tuple(spec.Qos(name, 1, "UNLIMITED", None, None, ()) for name in ("slow", "fast"))
+    accounts = (spec.Account("lab", "", (), qos=above), spec.Account("Vision", "", ("ada",), parent="lab", qos=own))
+    found = queues.by_account(cluster(accounts=accounts, qos=qos))["vision"]
+    policies = [one["spec"] for one in found if one["kind"] == "ValidatingAdmissionPolicy"]
+    bindings = [one["spec"] for one in found if one["kind"] == "ValidatingAdmissionPolicyBinding"]
+    if allowed is None:
+        assert policies == bindings == []
+        return
+    [only] = policies
+    [bound] = bindings
+    classes = ", ".join(f"'{name}'" for name in allowed)
+    assert only["validations"][0]["expression"] == f"object.metadata.labels['{labels.PRIORITY}'] in [{classes}]"
+    assert bound["matchResources"]["namespaceSelector"] == {"matchLabels": {labels.ACCOUNT: "vision"}}
+
+
 def test_only_administrators_administer() -> None:
     users = (spec.User("ada", 2001, "research", ()), spec.User("root-ada", 2002, "research", (), admin=True))
     found = objects(dataclasses.replace(cluster(), users=users))
