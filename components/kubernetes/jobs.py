@@ -11,6 +11,9 @@ from . import labels
 
 RENDEZVOUS_PORT = 29500
 """torchrun's own default."""
+OF_TORCHRUN = "PET_"
+"""torchrun takes what its options don't say from variables that begin so (PyTorch 2.7, torch.distributed.run). Trainer and training-operator set the same ones for TrainJob and PyTorchJob, so that one command
+fits all forms."""
 NODE = "node"
 """The container, and the replicated job, that runs the command."""
 JOBSET, TRAINER = "jobset.x-k8s.io/v1alpha2", "trainer.kubeflow.org/v1alpha1"
@@ -107,7 +110,9 @@ def _mpijob(job: Job) -> list[dict[str, Any]]:
         raise JobInvalid("an MPIJob starts its processes by SSH servers that run as root, and file systems are for pods of users: choose `--as jobset`")
     slots = max(1, job.gpus_per_node)
     launcher = _pod(dataclasses.replace(job, gpus_per_node=0, cpus_per_node=0, memory_per_node=""), container="launcher")
-    launcher["spec"]["containers"][0]["command"] = ["mpirun", "-np", str(job.nodes * slots), *job.command]
+    # Open MPI: sshd gives its sessions no variables of the container, only those that `-x` names reach other nodes; and the images' user is root, which mpirun refuses by itself (mpirun(1)).
+    exported = [word for name, _ in job.environment for word in ("-x", name)]
+    launcher["spec"]["containers"][0]["command"] = ["mpirun", "--allow-run-as-root", "-np", str(job.nodes * slots), *exported, *job.command]
     worker = _pod(job, container="worker")
     worker["spec"]["containers"][0]["command"] = ["/usr/sbin/sshd", "-De"]
     spec = {
@@ -178,13 +183,18 @@ def _indexed(job: Job, *, host: str, subdomain: str) -> dict[str, Any]:
     """One pod on each node; each knows its number, and where the first one is."""
     pod = _pod(job, container=NODE)
     if job.nodes > 1:
-        rank = {"name": "NODE_RANK", "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}}
-        known = _environment((("MASTER_ADDR", host), ("MASTER_PORT", str(RENDEZVOUS_PORT)), ("NNODES", str(job.nodes))))
+        rank = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
+        known = (("MASTER_ADDR", host), ("MASTER_PORT", str(RENDEZVOUS_PORT)), ("NNODES", str(job.nodes)))
         container = pod["spec"]["containers"][0]
-        container["env"] = [*known, rank, *container.get("env", ())]
+        of_both = [one for prefix in ("", OF_TORCHRUN) for one in (*_environment([(prefix + name, value) for name, value in known]), _of_pod(prefix, rank))]
+        container["env"] = [*of_both, *container.get("env", ())]
         if subdomain:
             pod["spec"]["subdomain"] = subdomain
     return {"parallelism": job.nodes, "completions": job.nodes, "completionMode": "Indexed", "backoffLimit": 0, "template": pod}
+
+
+def _of_pod(prefix: str, source: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": f"{prefix}NODE_RANK", "valueFrom": source}
 
 
 def _pod(job: Job, *, container: str) -> dict[str, Any]:

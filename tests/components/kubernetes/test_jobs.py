@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from blueprints import spec
+from blueprints import catalog, spec
 from blueprints.project import project_root
 from components.kubernetes import jobs, labels, submission
 from tests.blueprints import hand_made
@@ -133,6 +133,38 @@ def test_the_jobs_ready_to_copy_can_be_written_in_every_form(file: Path, form: s
     job = submission.job(submission.read(yaml.safe_load(file.read_text())), test_queues.cluster(), user="ada")
     [*_, written] = jobs.manifests(job, form)
     assert written["metadata"]["name"] == file.stem
+
+
+@pytest.mark.parametrize("form", ["job", "jobset"])
+def test_torchrun_finds_the_other_nodes_without_options(form: str) -> None:
+    """For TrainJob and PyTorchJob their controllers set these variables, and NNODES or NODE_RANK do not exist there: a command that names them fits two forms only."""
+    [pod] = pods(jobs.manifests(TRAIN, form)[-1])
+    known = {one["name"]: one.get("value") or one["valueFrom"] for one in pod["containers"][0]["env"]}
+    assert {name: known[f"PET_{name}"] for name in ("NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")} == {
+        name: known[name] for name in ("NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
+    }
+    assert (known["PET_NNODES"], known["PET_MASTER_PORT"]) == ("2", "29500")
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
+def test_the_jobs_ready_to_copy_name_no_variable_that_only_some_forms_set(file: Path) -> None:
+    assert not [word for word in yaml.safe_load(file.read_text())["command"] if "$" in word]
+
+
+@pytest.mark.parametrize("fabric", [name for name, known in catalog.fabrics().items() if known.environment])
+def test_processes_of_nccl_tests_on_all_nodes_have_the_environment_of_the_fabric(fabric: str) -> None:
+    """A process that mpirun starts by SSH has no variables of its container."""
+    wanted = {name: str(value) for name, value in catalog.fabrics()[fabric].environment.items()}
+    of_pool = dataclasses.replace(hand_made.EFA, name=fabric, environment=tuple(wanted.items()))
+    cluster = test_queues.cluster().with_node_sets(lambda one: dataclasses.replace(one, fabric=of_pool))
+    asked = submission.read(yaml.safe_load((project_root() / "blueprints/jobs/nccl-tests.yaml").read_text()))
+    [written] = jobs.manifests(submission.job(asked, cluster, user="ada"), "mpijob")
+    [launcher] = pods(written["spec"]["mpiReplicaSpecs"]["Launcher"])[0]["containers"]
+    assert {one["name"]: one["value"] for one in launcher["env"]} == {**wanted, "NCCL_DEBUG": "INFO"}
+    words = launcher["command"]
+    assert words[:4] == ["mpirun", "--allow-run-as-root", "-np", "16"]
+    named = words[4 : words.index("all_reduce_perf")]
+    assert (named[::2], {*named[1::2]}) == (["-x"] * (len(wanted) + 1), {*wanted, "NCCL_DEBUG"})
 
 
 def test_a_job_has_the_environment_of_its_pools_fabric() -> None:
