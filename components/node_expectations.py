@@ -15,7 +15,7 @@ def expected(node_set: NodeSet, *, mounts: Sequence[str], is_replaced: bool | No
     """Write the file as JSON: how to look (`check`), GPUs and how MIG divides them, devices of the fabric, and the folders that have a file system of their own.
 
     Args:
-        is_replaced: the elastic program replaces the node where what it does itself doesn't help; a host that stands stays drained then. None: it is no node of Slurm, and does nothing itself.
+        is_replaced: the elastic program replaces the node where what it does itself doesn't help; a host that stands stays drained then. None: it is told nothing, and does nothing itself.
     """
     machine = node_set.hosts.machine
     record = {

@@ -73,7 +73,7 @@ class Scheduler:
         of_nodes = pulumi.Output.secret({"authority": of_cluster.authority.public})
         # Mounts of servers are their owner's business here: no file system of the blueprint is mounted on them.
         mounts = [] if offering.in_place else [one.target for one in foundation.mounts]
-        expected = {one.hosts.name: node_expectations.expected(one, mounts=mounts) for one in kubernetes.node_sets}
+        expected = {one.hosts.name: node_expectations.expected(one, mounts=mounts, is_replaced=False) for one in kubernetes.node_sets}
         at_once = {one.hosts.name: rolling.at_once(one.rolling, one.hosts.count) for one in kubernetes.node_sets}
         joined = []
         for pool in pools:

@@ -182,6 +182,20 @@ def test_of_health_what_is_done_is_built_and_nothing_more(target: str, health: s
     assert said == [f"`{key}` has no effect on {catalog.target(target).title} in this version" for key in left_out]
 
 
+@pytest.mark.parametrize(
+    ("health", "left_out"),
+    [
+        ("{on_failure: drain}", []),
+        ("{on_failure: reboot}", []),
+        ("{on_failure: repair}", ["pools.health.on_failure: repair"]),
+        ("{check: full, brake: 2}", ["pools.health.brake", "pools.health.check: full"]),
+    ],
+)
+def test_nodes_of_kubernetes_reboot_and_repair_nothing(health: str, left_out: list[str]) -> None:
+    text = f"name: tiny\nscheduler: kubernetes\npools: {{train: {{nodes: 1, health: {health}}}}}\n"
+    assert sorted(one.what.split("`")[1] for one in found(text, code=Code.FEATURE_NOT_BUILT)) == left_out
+
+
 @pytest.mark.parametrize(("target", "is_refused"), [("aws", True), ("gcp", False), ("metal", True), ("local", True)])
 def test_only_a_cloud_that_repairs_reported_hosts_is_told_of_them(target: str, is_refused: bool) -> None:
     text = "name: tiny\npools: {train: {nodes: 1, health: {on_failure: report}}}\n"

@@ -41,6 +41,20 @@ if words == ["replace"]:
         nodes[name]["spec"]["taints"] = [{"key": "clusterwright.io/unhealthy", "effect": "NoSchedule"}]
 elif words[:2] == ["get", "node"]:
     print(json.dumps(nodes[words[2]]))
+elif words[:2] == ["get", "pods"]:
+    assert as_node and "--all-namespaces" in options, sys.argv
+    [chosen] = [one.removeprefix("--field-selector=spec.nodeName=") for one in options if one.startswith("--field-selector")]
+    pods = json.loads((place / "pods").read_text()) if (place / "pods").exists() else []
+    print(json.dumps({"items": [one for one in pods if one["spec"]["nodeName"] == chosen]}))
+elif words == ["create"]:
+    [raw, source] = options
+    eviction, path = json.load(sys.stdin), raw.removeprefix("--raw=/api/v1/").split("/")
+    assert (eviction["kind"], path[0], path[2], path[4]) == ("Eviction", "namespaces", "pods", "eviction"), raw
+    pods = json.loads((place / "pods").read_text())
+    [evicted] = [one for one in pods if (one["metadata"]["namespace"], one["metadata"]["name"]) == (path[1], path[3])]
+    if evicted["metadata"]["name"].startswith("guarded"):
+        sys.exit("Error from server (TooManyRequests): Cannot evict pod as it would violate the pod's disruption budget.")
+    (place / "pods").write_text(json.dumps([one for one in pods if one is not evicted]))
 elif words[:2] == ["get", "nodes"]:
     print(json.dumps({"items": [*nodes.values()]}))
 elif words[:2] == ["taint", "node"]:
@@ -71,6 +85,9 @@ class Cluster:
         (folder / "bin").mkdir()
         (folder / "bin/kubectl").write_text(f"#!{sys.executable}\n{KUBECTL}")
         (folder / "bin/kubectl").chmod(0o755)
+        (folder / "bin/systemctl").write_text(f"#!/bin/sh\necho $@ >> {folder}/systemctl\n")
+        (folder / "bin/systemctl").chmod(0o755)
+        (folder / "repairs.json").write_text(json.dumps({"limits": {"every_s": 7200, "a_day": 3}}))
         (folder / "kubelet.conf").touch()
         (folder / "admin.conf").touch()
         (folder / "mountinfo").write_text("")
@@ -79,7 +96,7 @@ class Cluster:
         devices = folder / "fabric-devices.json"
         devices.write_text(json.dumps(yaml.safe_load(DEVICES.read_text())))
         # The programs as they are, with the places of this folder.
-        places = {"EXPECTED": "expected.json", "MOUNTINFO": "mountinfo", "FABRICS": "fabric-devices.json"}
+        places = {"EXPECTED": "expected.json", "MOUNTINFO": "mountinfo", "FABRICS": "fabric-devices.json", "REPAIRS": "repairs.json"}
         (folder / "node_looks.py").write_text(LOOKS.read_text() + "".join(f"\n{name} = {str(folder / path)!r}" for name, path in places.items()))
         self.write({name: node(name) for name in (ME, *(f"other-{number}" for number in range(others)))})
 
@@ -107,11 +124,23 @@ class Cluster:
     def look(self, *words: str) -> int:
         return self._run(
             "node_health",
-            {"LOOKS": "node_looks.py", "KUBECONFIG": "kubelet.conf", "REPORTED": "run/reported", "METRICS": "metrics/health.prom"},
+            {"LOOKS": "node_looks.py", "KUBECONFIG": "kubelet.conf", "REPORTED": "run/reported", "METRICS": "metrics/health.prom", "REBOOTS": "reboots"},
             "--hardware",
             str(self.folder / "root"),
             *words,
         )
+
+    @property
+    def reboots(self) -> int:
+        path = self.folder / "systemctl"
+        return path.read_text().splitlines().count("reboot") if path.exists() else 0
+
+    def run_pods(self, *pods: dict[str, Any]) -> None:
+        (self.folder / "pods").write_text(json.dumps(pods))
+
+    @property
+    def pods(self) -> set[str]:
+        return {one["metadata"]["name"] for one in json.loads((self.folder / "pods").read_text())}
 
     def judge(self) -> int:
         return self._run("health_taints", {"KUBECONFIG": "admin.conf"})
@@ -128,6 +157,11 @@ def node(name: str, *, healthy: str = "", tainted: bool = False, pool: str = "tr
     conditions = [{"type": "Ready", "status": "True"}, *([{"type": HEALTHY, "status": healthy, "message": "7 of 8 GPUs"}] if healthy else [])]
     taints = [{"key": "example.org/other", "effect": "NoSchedule"}, *([{"key": TAINT, "effect": "NoSchedule"}] if tainted else [])]
     return {"metadata": {"name": name, "labels": {"clusterwright.io/pool": pool}}, "spec": {"taints": taints}, "status": {"conditions": conditions}}
+
+
+def pod(name: str, owner: str, *, on: str = ME, phase: str = "Running") -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "research", "ownerReferences": [{"kind": owner}] if owner else []}
+    return {"metadata": metadata, "spec": {"nodeName": on}, "status": {"phase": phase}}
 
 
 @pytest.fixture
@@ -230,6 +264,59 @@ def test_before_its_kubelet_starts_a_node_that_lacks_something_waits_for_its_tai
     asked = (cluster.folder / "asked").read_text().splitlines()
     # One look is for the status that is written.
     assert (sum(line.startswith("get node ") for line in asked) == 2) is at_once
+
+
+def lacking(cluster: Cluster, on_failure: str = "reboot") -> Cluster:
+    """A node of a pool that lost a GPU, looked at once."""
+    record(cluster.folder, mounts=[], efa=0, **({"on_failure": on_failure} if on_failure else {}))
+    (cluster.folder / "root/dev/nvidia7").unlink()
+    cluster.look()
+    return cluster
+
+
+def test_a_node_without_pods_reboots_once_it_is_tainted_and_not_again_at_once(cluster: Cluster) -> None:
+    assert lacking(cluster).reboots == 0, "pods could still begin there"
+    cluster.judge()
+    assert (cluster.look(), cluster.reboots) == (0, 1)
+    assert (cluster.look(), cluster.reboots) == (0, 1)
+    cluster.look("--start")
+    assert cluster.reboots == 1, "a look before the kubelet starts reboots nothing"
+    (cluster.folder / "reboots").write_text("1000\n")
+    assert (cluster.look(), cluster.reboots) == (0, 2)
+
+
+@pytest.mark.parametrize("on_failure", ["", "drain", "repair"])
+def test_no_other_pool_reboots_its_nodes_or_moves_pods(cluster: Cluster, on_failure: str) -> None:
+    cluster.run_pods(pod("web", "ReplicaSet"))
+    lacking(cluster, on_failure).judge()
+    assert (cluster.look(), cluster.reboots, cluster.pods) == (0, 0, {"web"})
+
+
+@pytest.mark.parametrize(
+    ("pods", "stay", "reboots"),
+    [
+        ([pod("train", "Job")], {"train"}, 0),
+        ([pod("train", "Job", phase="Succeeded"), pod("exporter", "DaemonSet"), pod("elsewhere", "Job", on="other-0")], {"train", "exporter", "elsewhere"}, 1),
+        ([pod("by-hand", "")], {"by-hand"}, 0),
+        ([pod("guarded-web", "ReplicaSet")], {"guarded-web"}, 0),
+        (
+            [pod("by-file", "Node") | {"metadata": {"name": "by-file", "namespace": "kube-system", "annotations": {"kubernetes.io/config.mirror": "1"}}}],
+            {"by-file"},
+            1,
+        ),
+    ],
+)
+def test_a_node_reboots_under_no_job_and_no_pod_that_may_not_leave(cluster: Cluster, pods: list[dict[str, Any]], stay: set[str], reboots: int) -> None:
+    cluster.run_pods(*pods)
+    lacking(cluster).judge()
+    assert (cluster.look(), cluster.pods, cluster.reboots) == (0, stay, reboots)
+
+
+def test_services_leave_a_node_before_it_reboots(cluster: Cluster) -> None:
+    cluster.run_pods(pod("web", "ReplicaSet"), pod("queue", "StatefulSet"))
+    lacking(cluster).judge()
+    assert (cluster.look(), cluster.pods, cluster.reboots) == (0, set(), 0), "they may still end their work"
+    assert (cluster.look(), cluster.reboots) == (0, 1)
 
 
 DECIDED = runpy.run_path(str(ROLE / "health_taints.py"))["decided"]

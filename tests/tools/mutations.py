@@ -222,6 +222,15 @@ MUTATIONS = (
         "(own is not None and own > allowed)",
         ("tests/components/kubernetes/test_jobs.py",),
     ),
+    Mutation("components/kubernetes/queues.py", '"resources": [*resources]}', '"resources": [resources[0]]}', ("tests/components/kubernetes/test_queues.py",)),
+    Mutation("components/kubernetes/jobs.py", 'for word in ("-x", name)]', "for word in ()]", ("tests/components/kubernetes/test_jobs.py",)),
+    Mutation(
+        "playbooks/filter_plugins/kubernetes_tables.py",
+        'RACK = "clusterwright.io/rack"',
+        'RACK = "topology.kubernetes.io/rack"',
+        ("tests/playbooks/test_kubernetes_tables.py",),
+    ),
+    Mutation("playbooks/roles/kube_health/files/node_health.py", "or not is_emptied(node)", "", ("tests/playbooks/test_kube_health.py",)),
     # Servers that exist already
     Mutation(
         "components/metal/hosts.py",
@@ -398,7 +407,7 @@ MUTATIONS = (
     ),
     Mutation("playbooks/roles/guard/files/diagnostics.py", 'if before["rate"] and not active:', "if not active:", ("tests/playbooks/test_diagnostics.py",)),
     Mutation(
-        "playbooks/roles/guard/files/guard.py",
+        "playbooks/roles/guard/files/node_looks.py",
         """if len(tried) >= limits["a_day"] or any(now - one < limits["every_s"] for one in tried):""",
         """if len(tried) >= limits["a_day"]:""",
         ("tests/playbooks/test_health.py",),

@@ -49,7 +49,6 @@ HELD, WINDOW = {"DRAIN", "MAINT", "MAINTENANCE"}, "clusterwright-maintenance-"
 DEVICES_WITHIN_S = 15
 """Devices can come later than this program; AWS's own check of EFA devices looks three times, 5 s apart (awsome-distributed-ai, gpu-cluster-healthcheck)."""
 MOUNTS_WITHIN_S = 300
-DAY_S = 86400
 TELL_EVERY_S = 2.0
 """A controller can come minutes after its nodes."""
 ANSWER_WITHIN_S, BETWEEN_JOBS_S, BETWEEN_JOBS_ANSWER_S = 60, 5, 20
@@ -174,15 +173,7 @@ def is_rebooting(shown: str) -> bool:
 
 def is_reboot_due() -> bool:
     """Say whether no reboot was tried lately. It counts as tried."""
-    now, limits = time.time(), node_looks.read(node_looks.REPAIRS)["limits"]
-    tried = [one for one in map(int, re.findall(r"\d+", node_looks.word(REBOOTS))) if now - one < DAY_S]
-    if len(tried) >= limits["a_day"] or any(now - one < limits["every_s"] for one in tried):
-        return False
-    os.makedirs(os.path.dirname(REBOOTS), exist_ok=True)
-    with open(f"{REBOOTS}.new", "w") as file:
-        file.write("".join(f"{one:.0f}\n" for one in [*tried, now]))
-    os.replace(f"{REBOOTS}.new", REBOOTS)
-    return True
+    return node_looks.is_reboot_due(REBOOTS)
 
 
 def too_many(shown: str) -> str:

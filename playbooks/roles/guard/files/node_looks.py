@@ -36,6 +36,7 @@ FABRICS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fabric-devic
 MIG, MIG_RECORD = "/usr/lib/clusterwright/mig.py", "var/lib/clusterwright/mig.json"
 LAYOUT = "MIG layout"
 LOOK_EVERY_S = 0.5
+DAY_S = 86400
 HEALTH = "clusterwright: health: "
 """Drift checks know it (components/inspection/slurm/nodes.py); the elastic program replaces a node that anything of ours drained."""
 
@@ -156,6 +157,23 @@ def has_lost(device: str, root: str) -> bool:
     devices = listed(root, "sys/class/block")
     name = os.path.basename(os.path.realpath(os.path.join(root, device.lstrip("/"))))
     return bool(devices) and (name not in devices or word(os.path.join(root, "sys/class/block", name, "md/array_state")) == "broken")
+
+
+def is_reboot_due(path: str) -> bool:
+    """Say whether this host tried no reboot lately, by the limits of REPAIRS. It counts as tried.
+
+    Args:
+        path: when it was tried, one time in seconds in a line.
+    """
+    now, limits = time.time(), read(REPAIRS)["limits"]
+    tried = [one for one in map(int, re.findall(r"\d+", word(path))) if now - one < DAY_S]
+    if len(tried) >= limits["a_day"] or any(now - one < limits["every_s"] for one in tried):
+        return False
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(f"{path}.new", "w") as file:
+        file.write("".join(f"{one:.0f}\n" for one in [*tried, now]))
+    os.replace(f"{path}.new", path)
+    return True
 
 
 def say(lines: list[str]) -> None:

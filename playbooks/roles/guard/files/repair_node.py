@@ -63,7 +63,7 @@ def repaired(found: list[tuple[str, str]], known: dict[str, Any]) -> bool:
     tried, now, ended_well = remembered(), time.time(), bool(commands)
     for words in commands:
         text = " ".join(words)
-        before = [one for one in tried.get(text, []) if now - one < guard.DAY_S]
+        before = [one for one in tried.get(text, []) if now - one < node_looks.DAY_S]
         if len(before) >= known["limits"]["a_day"] or any(now - one < known["limits"]["every_s"] for one in before):
             return False
         tried[text] = [*before, now]

@@ -1,7 +1,7 @@
 """Look at this node of Kubernetes as the start guard looks at Slurm's, and write into a condition of its Node what it lacks.
 
 Runs on the node as root, with Python's standard library and kubectl; as the kubelet, which may write the status of its own Node and nothing else. On the control plane, health_taints.py keeps new pods from a
-node whose condition says False. With `--start` it runs before the kubelet: a node that lacks something waits until it is tainted, so that no pod comes first. A look that fails says Unknown, and nothing follows.
+node whose condition says False. Where the pool says `on_failure: reboot`, such a node then asks its services to leave, waits for its jobs, and reboots. With `--start` it runs before the kubelet: a node that lacks something waits until it is tainted, so that no pod comes first. A look that fails says Unknown, and nothing follows.
 """
 
 import argparse
@@ -22,6 +22,8 @@ REPORTED = "/run/clusterwright/health-reported"
 """The condition as it was written last, and when."""
 METRICS = "/var/lib/clusterwright/metrics/health.prom"
 """What was seen, for Prometheus (exposition format 0.0.4): the node exporter reads the folder, where the cluster has one."""
+REBOOTS = "/var/lib/clusterwright/health-reboots"
+"""When this host rebooted because it lacked something, one time in seconds in a line."""
 CONDITION = "ClusterwrightHealthy"
 TAINT = "clusterwright.io/unhealthy"
 SAID_AGAIN_S = 600
@@ -30,6 +32,9 @@ DEVICES_WITHIN_S, DEVICES_AT_START_S = 5, 15
 TAINTED_WITHIN_S, ASKED_EVERY_S = 60, 2
 ANSWER_WITHIN_S = 20
 TRIES = 5
+ENDED = ("Succeeded", "Failed")
+SERVICES = ("ReplicaSet", "StatefulSet", "ReplicationController")
+"""Owners of pods that start again on another node."""
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -54,6 +59,8 @@ def main() -> int:
         report(node, status, message)
         if given.start and status == "False":
             wait_for_taint(node)
+        elif status == "False":
+            reboot_if_told(node, message)
     except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
         print(f"{CONDITION} {status}: {message}; the API server can't be told: {why(error)}", file=sys.stderr)
         return 1
@@ -151,12 +158,51 @@ def reported() -> dict[str, Any]:
         return {}
 
 
+def reboot_if_told(node: str, message: str) -> None:
+    """Reboot a tainted node once no pod uses it, where its pool says so. How many nodes can be here at once is limited by who taints them.
+
+    Raises:
+        OSError, ValueError, KeyError, subprocess.SubprocessError: the API server can't be asked.
+    """
+    looks = loaded(LOOKS)
+    if looks.read(looks.EXPECTED).get("on_failure") != "reboot" or not is_tainted(node) or not is_emptied(node) or not looks.is_reboot_due(REBOOTS):
+        return
+    print(f"{CONDITION} False: {message}; rebooting", file=sys.stderr)
+    subprocess.run(["systemctl", "reboot"], env={"PATH": PATH}, check=True, timeout=ANSWER_WITHIN_S)
+
+
+def is_emptied(node: str) -> bool:
+    """Say whether no pod uses the node that would miss it. Those of services are asked to leave, as far as their PodDisruptionBudgets allow; jobs end by themselves."""
+    found = json.loads(kubectl("get", "pods", "--all-namespaces", f"--field-selector=spec.nodeName={node}", "--output=json"))["items"]
+    left = [one for one in found if one["status"].get("phase") not in ENDED and not belongs_to_node(one)]
+    for pod in left:
+        metadata = pod["metadata"]
+        if metadata.get("deletionTimestamp") or not any(owner["kind"] in SERVICES for owner in metadata.get("ownerReferences") or ()):
+            continue
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": metadata["name"], "namespace": metadata["namespace"]}}
+        place = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/eviction"
+        try:
+            kubectl("create", f"--raw={place}", "--filename=-", stdin=json.dumps(eviction))
+        except subprocess.CalledProcessError as error:
+            print(f"{metadata['namespace']}/{metadata['name']} stays: {why(error)}", file=sys.stderr)
+    return not left
+
+
+def belongs_to_node(pod: dict[str, Any]) -> bool:
+    """Say whether a pod is of every node, or of this host's own files."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return "kubernetes.io/config.mirror" in (pod["metadata"].get("annotations") or {}) or any(owner["kind"] == "DaemonSet" for owner in owners)
+
+
+def is_tainted(node: str) -> bool:
+    return any(one["key"] == TAINT for one in json.loads(kubectl("get", "node", node, "--output=json"))["spec"].get("taints") or ())
+
+
 def wait_for_taint(node: str) -> None:
     """Return when the node is tainted. Where too many are (health_taints.py), it never is, and the kubelet starts all the same."""
     deadline = time.monotonic() + TAINTED_WITHIN_S
     while time.monotonic() < deadline:
-        taints = json.loads(kubectl("get", "node", node, "--output=json"))["spec"].get("taints") or ()
-        if any(one["key"] == TAINT for one in taints):
+        if is_tainted(node):
             return
         time.sleep(ASKED_EVERY_S)
 
