@@ -25,6 +25,7 @@ OF_KUBERNETES: tuple[tuple[str, Any], ...] = (
     ("kubernetes.addons", {"trainer": True}),
     ("kubernetes.registry", "registry.example.org:5000"),
     ("pools.serve.nodes", 3),
+    ("pools.serve.health.on_failure", "reboot"),
     ("pools.serve.labels", {"use": "notebooks"}),
     ("pools.serve.taints", [{"key": "nvidia.com/gpu", "value": "present"}]),
     ("pools.more", {"scheduler": "kubernetes", **POOL}),
