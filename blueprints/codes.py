@@ -205,6 +205,7 @@ class Code(FindingCode):
     PLACEMENT_TOO_LARGE = "CW520", WARNING, "more nodes than a placement group supports", "use fewer nodes in the pool, or `placement: none`"
     PLACEMENT_AGAINST_FABRIC = "CW521", WARNING, "a fabric between nodes without a placement group", "write `placement: packed`"
     DOMAIN_PARTIAL = "CW522", NOTE, "a number of nodes that leaves an NVLink domain partly filled", "choose a multiple of the domain's size"
+    DOMAIN_UNKNOWN = "CW528", (WARNING, NOTE), "NVLink domains that Slurm doesn't know", "name the rack of each host in the inventory"
     PLACEMENT_SPREAD = "CW523", (ERROR, WARNING), "more spread nodes than one group supports", "use fewer nodes, or `placement: none`"
     PLACEMENT_UNRESERVED = "CW524", WARNING, "spread nodes from a reservation, which reserves no spread placement", "remove `placement`, or choose another kind of capacity"
     PLACEMENT_UNSUPPORTED = "CW525", ERROR, "a machine that placement groups don't support", "remove `placement`, or choose another machine"

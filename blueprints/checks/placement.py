@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .. import finding, language, spec
+from .. import finding, hostlist, language, spec
 from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..document import Document
@@ -30,6 +30,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             yield finding.Finding(_WARNING, Code.PLACEMENT_AGAINST_FABRIC, where, what, why, remedy)
         for node_set in node_sets:
             yield from _domains(name, pool, node_set, cluster, source, is_shared=pool.bought.id is not None and ids.count(pool.bought.id) > 1)
+            yield from _unknown_domains(name, node_set, cluster, source)
             yield from _groups(name, node_set, cluster, source)
             yield from _spread(name, node_set, cluster, source)
 
@@ -66,6 +67,31 @@ def _domains(
         why = f"{sizes} nodes share one domain, which is sold as a whole"
         remedy = f"write a multiple of {smallest} nodes if you get whole domains"
         yield finding.Finding(finding.Level.NOTE, Code.DOMAIN_PARTIAL, where, what, why, remedy)
+
+
+def _unknown_domains(name: str, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Find nodes of which Slurm doesn't learn which ones NVLink joins: it knows the racks of the inventory."""
+    size, nodes = node_set.hosts.machine.domain_nodes, node_set.hosts.count
+    if size is None or nodes < 2 or node_set.partition is None:
+        return
+    what, where = f"Slurm doesn't know which nodes of {name} share an NVLink domain", source.where_key("pools", name)
+    if cluster.site is None:
+        if nodes > size:
+            why = f"{size} nodes share one, and only a running instance tells in which it is; this version doesn't ask it, so a job can get nodes of several domains"
+            yield finding.Finding(
+                finding.Level.NOTE, Code.DOMAIN_UNKNOWN, where, what, why, f"write pools of {size} nodes, each with the identifier of its own domain"
+            )
+        return
+    racks = {host.name: host.rack for host in cluster.site.hosts}
+    without = [host for host in node_set.hosts.hostnames if not racks.get(host)]
+    if without:
+        why = f"the inventory names no rack of {hostlist.compress(without)}, and NVLink joins the machines of a rack"
+        yield finding.Finding(_WARNING, Code.DOMAIN_UNKNOWN, where, what, why, "write `rack` for each host in `inventory.hosts`")
+    for rack in sorted({racks[host] for host in node_set.hosts.hostnames if racks.get(host)}):
+        count = sum(racks.get(host) == rack for one in cluster.node_sets if one.hosts.machine.domain_nodes for host in one.hosts.hostnames)
+        if count > size:
+            why = f"the inventory has {count} of them in rack {rack}, and NVLink joins {size} at most"
+            yield finding.Finding(_WARNING, Code.DOMAIN_UNKNOWN, where, what, why, "write one name in `rack` for the machines of one NVLink domain")
 
 
 def _groups(name: str, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:

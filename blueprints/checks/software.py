@@ -1,6 +1,7 @@
 """The software profile, compared with GPUs, fabrics, file systems and features of the scheduler's version."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -150,7 +151,19 @@ def _asked(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
     if domains:
         where = source.where_key("pools", domains[0])
         yield "topology-block", where
+        if len(_block_sizes(cluster)) > 1:
+            yield "block-sizes", where
         yield "imex", where
+
+
+def _block_sizes(cluster: spec.ClusterSpec) -> set[int]:
+    """Give how many nodes Slurm's blocks have, which are the racks that NVLink joins and each other node set; nothing where a rack is unknown."""
+    racks = {host.name: host.rack for host in cluster.site.hosts} if cluster.site else {}
+    blocks: Counter[tuple[bool, str]] = Counter()
+    for node_set, _ in cluster.slurm_node_sets:
+        is_joined = node_set.hosts.machine.domain_nodes is not None
+        blocks.update((is_joined, racks.get(name, "") if is_joined else node_set.hosts.name) for name in node_set.hosts.hostnames)
+    return set() if (True, "") in blocks else {*blocks.values()}
 
 
 def _has_domain(node_set: spec.NodeSet, cluster: spec.ClusterSpec, blueprint: language.Blueprint) -> bool:

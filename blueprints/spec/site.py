@@ -65,7 +65,7 @@ class SiteHost:
     host_key: Annotated[str, cost.in_place("the host is expected to prove itself with the other key")]
     """Its public SSH host key without comment (`ssh-ed25519 AAAA…`). Empty: the inventory has none."""
     bmc: Annotated[str, cost.in_place("its management controller is asked at the other address")] = ""
-    rack: Annotated[str, cost.in_place("a node of Kubernetes gets the other label; nodes of Slurm stay as they are")] = ""
+    rack: Annotated[str, cost.in_place("a node of Kubernetes gets the other label; where NVLink joins the machines of a rack, Slurm reads other blocks")] = ""
     serial: Annotated[str, KNOWN] = ""
     interfaces: Annotated[tuple[SiteInterface, ...], OTHER_INTERFACES] = ()
     bmc_certificate: Annotated[str, ASKED] = ""

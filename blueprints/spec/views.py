@@ -51,6 +51,7 @@ def slurm_view(spec: ClusterSpec) -> dict[str, Any]:
             "control": _hosts(slurm.control) if slurm.control else None,
             "qos": [dataclasses.asdict(one) for one in slurm.qos],
             "node_sets": [_node_set(one) for one in slurm.node_sets],
+            **({"racks": racks} if (racks := _domain_racks(spec)) else {}),
         },
     }
 
@@ -203,6 +204,13 @@ def _environment(node_set: NodeSet) -> dict[str, Any]:
     if node_set.fabric.daemon_arguments:
         daemon["daemon_arguments"] = node_set.fabric.daemon_arguments
     return {**({"environment": variables} if variables else {}), **({"environment_script": script} if script else {}), **daemon}
+
+
+def _domain_racks(spec: ClusterSpec) -> dict[str, str]:
+    """Give the rack of each of Slurm's nodes whose NVLink reaches the other machines of its rack; nothing unless the inventory names the rack of all of them."""
+    joined = [name for node_set in spec.node_sets if node_set.scheduler == "slurm" and node_set.hosts.machine.domain_nodes for name in node_set.hosts.hostnames]
+    racks = spec.site.racks if joined and spec.site else {}
+    return {name: racks[name] for name in joined} if racks.keys() >= {*joined} else {}
 
 
 def _kubernetes_nodes(node_set: NodeSet) -> dict[str, Any]:

@@ -58,7 +58,6 @@ SHOWN = {
     "Fabric.plugin": "a fact of the fabric",
     "Hardware.network_gbps": "a fact of the machine; the rate of a rail follows from it where an inventory names interfaces",
     "Hardware.scratch_gib": "a fact of the machine, beside the mount point that is made",
-    "Machine.domain_nodes": "a fact of the machine",
     "NodeSet.chosen": "what the blueprint's words chose",
     "Nic.addresses": "resolution divides the network by it",
     "Capacity.max_run": "only flex capacity has one, which no built target sells",

@@ -70,6 +70,15 @@ def test_only_users_with_an_account_may_run_jobs(version: str) -> None:
     assert {"associations", "limits"} <= set(enforced.split(","))
 
 
+@pytest.mark.parametrize(("version", "plugin"), [("22.05", None), ("23.11", "topology/block"), ("24.11", "topology/block")])
+def test_jobs_are_placed_by_nvlink_domain_where_racks_are_known(version: str, plugin: str | None) -> None:
+    given = clusters.with_slurm(clusters.cluster(slurm=version), racks={"train-0": "r1", "train-1": "r2"})
+    assert slurm_conf(given).settings.get("TopologyPlugin") == plugin
+    blocks = [one["BlockName"] for one in other("topology.conf.j2", given) if "BlockName" in one]
+    assert blocks == (["block-1", "block-2"] if plugin else [])
+    assert "TopologyPlugin" not in slurm_conf(clusters.cluster(slurm=version)).settings
+
+
 def test_one_node_is_written_without_brackets_and_a_node_without_gpus_has_no_gres() -> None:
     conf = slurm_conf(clusters.cluster(clusters.node_set(nodes=1, on=clusters.machine(gpus=0))))
     assert conf.nodes[0]["NodeName"] == "train-0"

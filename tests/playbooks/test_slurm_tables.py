@@ -1,4 +1,4 @@
-"""What slurm.conf and gres.conf say of a cluster, as plain values."""
+"""What slurm.conf, gres.conf and topology.conf say of a cluster, as plain values."""
 
 import importlib
 from typing import Any
@@ -10,7 +10,7 @@ from tests.playbooks import clusters
 slurm_tables: Any = importlib.import_module("slurm_tables")
 
 ALL = {"share": 1, "system_mib": 0}
-VERSION = {"cloud_tree_width": 65533, "gpu_autodetect": "nvidia"}
+VERSION = {"cloud_tree_width": 65533, "gpu_autodetect": "nvidia", "blocks": "any"}
 
 
 def account(name: str, parent: str | None = None) -> dict[str, Any]:
@@ -76,6 +76,33 @@ def test_nodes_that_the_fleet_table_names_come_and_go_but_for_those_that_always_
     assert (found["is_powered"], found["has_fixed_nodes"], found["boot_timeout_s"], found["tree_width"]) == (True, True, 300, 65533)
     without = tables(spec)
     assert (without["is_powered"], without["boot_timeout_s"], without["tree_width"]) == (False, 0, 16)
+
+
+RACKS = {"train-0": "b", "train-1": "a", "train-2": "b", "train-3": "a"}
+
+
+@pytest.mark.parametrize(
+    ("racks", "sizes", "debug", "lines"),
+    [
+        # One block for each rack, in the order of their names, and one for the pool beside them: slurmctld refuses jobs that name a node outside of all blocks.
+        (
+            RACKS,
+            "any",
+            3,
+            ["BlockName=block-1 Nodes=debug-[0-2]", "BlockName=block-2 Nodes=train-[1,3]", "BlockName=block-3 Nodes=train-[0,2]", "BlockSizes=2"],
+        ),
+        (RACKS, "any", 1, ["BlockName=block-1 Nodes=debug-0", "BlockName=block-2 Nodes=train-[1,3]", "BlockName=block-3 Nodes=train-[0,2]", "BlockSizes=1"]),
+        (RACKS, "equal", 2, ["BlockName=block-1 Nodes=debug-[0-1]", "BlockName=block-2 Nodes=train-[1,3]", "BlockName=block-3 Nodes=train-[0,2]"]),
+        (RACKS, "equal", 3, []),  # slurmctld of 23.11 would end
+        (RACKS, "", 2, []),
+        ({}, "any", 2, []),
+    ],
+)
+def test_a_rack_that_nvlink_joins_is_a_block(racks: dict[str, str], sizes: str, debug: int, lines: list[str]) -> None:
+    spec = clusters.cluster(clusters.node_set("train", nodes=4), clusters.node_set("debug", nodes=debug, default=False))
+    for order in ([*racks], [*reversed(racks)]):
+        given = clusters.with_slurm(spec, racks={name: racks[name] for name in order})
+        assert slurm_tables.slurm_tables(given, {}, version=VERSION | {"blocks": sizes}, memory=ALL, fair_share_weight=1000)["topology"] == lines
 
 
 def test_a_database_outside_is_served_by_both_controllers() -> None:

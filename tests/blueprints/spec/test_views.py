@@ -10,6 +10,7 @@ import pytest
 
 from blueprints import spec
 from tests.blueprints import hand_made
+from tests.playbooks import clusters
 
 FULL = dataclasses.replace(
     hand_made.replaced(
@@ -161,3 +162,15 @@ def test_a_pool_of_kubernetes_is_not_judged_by_acceptance_of_slurm() -> None:
 )
 def test_acceptance_is_told_what_fails_up_where_that_is_not_everything(checks: tuple[str, ...], said: list[str] | None) -> None:
     assert spec.acceptance_view(dataclasses.replace(FULL, acceptance=checks)).get("gate") == said
+
+
+def test_racks_configure_slurm_where_nvlink_joins_their_machines_and_all_are_named() -> None:
+    def racks(*named: str, domain: int | None = 18) -> Any:
+        hosts = tuple(spec.SiteHost(f"train-{number}", f"10.80.1.{number}", "", rack=rack) for number, rack in enumerate(named))
+        plain = clusters.machine()
+        whole = clusters.resolved(clusters.node_set(on=dataclasses.replace(plain, domain_nodes=domain)))
+        return spec.slurm_view(dataclasses.replace(whole, site=spec.Site("root", 22, hosts)))["slurm"].get("racks")
+
+    assert racks("r1", "r2") == {"train-0": "r1", "train-1": "r2"}
+    assert racks("r1", "") is None
+    assert racks("r1", "r2", domain=None) is None

@@ -1,4 +1,4 @@
-"""The lines and values of slurm.conf(5) and gres.conf(5) that depend on the resolved cluster. Pure; templates only lay them out."""
+"""The lines and values of slurm.conf(5), gres.conf(5) and topology.conf(5) that depend on the resolved cluster. Pure; templates only lay them out."""
 
 import itertools
 import math
@@ -56,6 +56,7 @@ def slurm_tables(spec: Record, provided: Record, *, version: Record, memory: Rec
         "nodes": [node_line(one, memory, is_powered=one["hosts"]["prefix"] in powered) for one in present],
         "gres": [line for one in present if one["hosts"]["machine"]["gpus"] for line in gres_lines(one, version)],
         "partitions": [partition_line(some, memory, accounts) for some in by_partition(node_sets)],
+        "topology": topology(present, spec["slurm"].get("racks") or {}, version["blocks"]),
     }
 
 
@@ -164,6 +165,29 @@ def partition_line(node_sets: Sequence[Record], memory: Record, accounts: Sequen
         AllowQos=",".join([*partition["qos"], ACCEPTANCE_QOS]) if partition["qos"] else None,
         State="UP",
     )
+
+
+def topology(node_sets: Sequence[Record], racks: Mapping[str, str], sizes: str) -> list[str]:
+    """Return the lines of topology.conf(5), with a block for the NVLink domain of each rack; none where no NVLink leaves its machine, or this Slurm can't have these blocks.
+
+    A job that names a node outside of all blocks is refused ("requires nodes which are not in blocks", slurmctld 24.11.5), so each other node set is a block, too.
+
+    Args:
+        racks: hostname → rack, of the nodes in NVLink domains.
+        sizes: blocks that this version takes: `any`, `equal` (slurmctld 23.11.4 ends where one has another size) or none.
+    """
+    if not racks or not sizes:
+        return []
+    members: dict[str, list[str]] = {}
+    for one in node_sets:
+        for name in slurm_hostlist.of_group(one["hosts"]["prefix"], one["hosts"]["count"], one["hosts"].get("members") or ""):
+            members.setdefault(f"rack-{racks[name]}" if name in racks else one["hosts"]["prefix"], []).append(name)
+    counts = {len(names) for names in members.values()}
+    if sizes == "equal" and len(counts) > 1:
+        return []
+    blocks = [line(BlockName=f"block-{number}", Nodes=slurm_hostlist.compress(members[key])) for number, key in enumerate(sorted(members), start=1)]
+    # Each block must have as many nodes at least (topology.conf(5), BlockSizes), and `--segment` can ask for as many at most.
+    return [*blocks, *([line(BlockSizes=min(counts))] if sizes == "any" else [])]
 
 
 def with_descendants(names: Sequence[str], accounts: Sequence[Record]) -> list[str]:
