@@ -220,6 +220,23 @@ def test_an_instance_whose_host_failed_gives_its_name_back(world: Make, cloud: C
     assert here.live()["train-0"] != earlier
 
 
+def test_an_instance_that_restarts_in_place_lives_on_until_slurm_takes_its_node_down(world: Make, cloud: Cloud) -> None:
+    here = world(gce.row(cloud, "train", minimum=1, scheduling={"automaticRestart": True, "onHostMaintenance": "TERMINATE"}))
+    job = here.submit(1, lasts=600)
+    here.advance(120)
+    earlier = here.live()["train-0"]
+    happenings.fail_host(cloud, here.instance("train-0"))
+    here.advance(60)
+    assert (here.live()["train-0"], job.nodes) == (earlier, ("train-0",)), "the event of its host says nothing of this instance, which runs"
+    here.reboot("train-0")
+    here.advance(60)
+    assert job.nodes != ("train-0",)
+    run_out(here)
+    here.advance(300)
+    assert here.live()["train-0"] != earlier
+    assert here.store.read().failed_boots == {}
+
+
 def test_jobs_leave_a_node_before_its_host_is_maintained_and_not_days_before(world: Make, cloud: Cloud) -> None:
     here = world(gce.row(cloud, "train"))
     job = here.submit(1, lasts=3600)

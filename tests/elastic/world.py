@@ -213,6 +213,12 @@ class World:
             self.call(self.actor.sync)
             self.peak = max(self.peak, sum(machine.ended_at is None for machine in self.machines.values()))
 
+    def reboot(self, name: str) -> None:
+        """Let a node boot again without being asked: Slurm takes it down, and leaves it so with the ReturnToService of elastic nodes (slurm.conf(5): 1, "unexpected reboot")."""
+        known = self.nodes[name]
+        known.is_down, known.reason = True, SLURMS_OWN[2]
+        self._give_back(known)
+
     def _pass(self, seconds: float) -> None:
         self.now += seconds
 
