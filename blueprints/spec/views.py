@@ -26,6 +26,8 @@ REWORDED = {
 
 GATED = frozenset({"nodes", "gpus", "jobs", "accounting", "collectives", "storage"})
 """Kinds of checks of acceptance; a cluster that gates all of them need not say so."""
+DIAGNOSTICS = {"basic": 1, "full": 2}
+"""`health.check` → level of DCGM's diagnostic in acceptance. Level 3 takes a quarter of an hour (dcgmi-diag, read 2026-11-27), and acceptance should not."""
 
 
 def slurm_view(spec: ClusterSpec) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def acceptance_view(spec: ClusterSpec) -> dict[str, Any]:
         for one in spec.storage
         if not one.simulated and (one.throughput_mbs or one.kind == "object")
     }
-    others = {"fabrics": fabrics, "rails": rails, "file_systems": stated}
+    others = {"fabrics": fabrics, "rails": rails, "file_systems": stated, "diagnostics": _diagnostics(spec)}
     return {**slurm_view(spec), **gate, **{name: value for name, value in others.items() if value}}
 
 
@@ -118,6 +120,19 @@ def _fabric(node_set: NodeSet) -> dict[str, Any]:
         return {"collectives": collectives}
     shown = {name: getattr(fabric, name) for name in ("title", "nics", "log_line", "direct", "environment_script")}
     return {"collectives": collectives, "fabric": {**shown, "bad_log_lines": [*fabric.bad_log_lines], "environment": dict(fabric.environment)}}
+
+
+def _diagnostics(spec: ClusterSpec) -> dict[str, int]:
+    """Give the level of DCGM's diagnostic by node set, where nodes have whole GPUs and the profile installs DCGM."""
+    versions, origins = dict(spec.software.versions), dict(spec.software.origins)
+    if "dcgm" not in versions or "nvidia_archive_key" not in origins or "nvidia_archive_simulated" in origins:
+        return {}
+    return {
+        one.hosts.name: DIAGNOSTICS[one.health_check]
+        for one in spec.node_sets
+        for gpus in [one.hosts.machine.gpus]
+        if one.scheduler == "slurm" and gpus and not gpus.simulated and not gpus.mig and one.health_check in DIAGNOSTICS
+    }
 
 
 def _rails(spec: ClusterSpec) -> dict[str, list[dict[str, Any]]]:

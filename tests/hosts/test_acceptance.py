@@ -94,6 +94,7 @@ HARDWARE = {
     "busbw": {"all_reduce": {"1": 478.9, "2": 467.4}},
     "log": ["NET/IB : Using {list} [RO]; OOB eth0:192.0.2.1<0>", "Using network IB"],
 }
+UNFIT = {"test": "memory", "gpu": 3, "severity": 2, "category": 10, "id": 5, "words": "GPU 3 has 1 volatile DBEs"}
 DESCRIPTION = "/etc/clusterwright/simulated-fabric.json"
 
 
@@ -115,11 +116,12 @@ def shown(checks: dict[str, list[dict[str, Any]]], name: str) -> list[tuple[str,
 
 def test_collectives_run_through_slurm_and_healthy_simulated_hardware_passes(running: Deployment) -> None:
     with described(running):
-        checks = accepted(running, fabrics={"train": FABRIC})
+        checks = accepted(running, fabrics={"train": FABRIC}, diagnostics={"train": 1})
+    assert shown(checks, "GPU diagnostics") == [("train-[0-1]", "passed: software", "pass")]
     assert shown(checks, "collective busbw") == [("train-[0-1]", "478.9", "pass"), ("train-[0-1]", "467.4", "pass")]
     assert shown(checks, "collective transport") == [("train-[0-1]", "NET/IB", "pass")]
     assert {check["verdict"] for check in checks["collective values"]} == {"pass"}
-    assert all("simulated" in check["detail"] for check in checks["collective busbw"])
+    assert all("simulated" in check["detail"] for check in checks["collective busbw"] + checks["GPU diagnostics"])
 
 
 @pytest.mark.parametrize(
@@ -131,14 +133,26 @@ def test_collectives_run_through_slurm_and_healthy_simulated_hardware_passes(run
         ({"rail": 0.5}, "collective busbw", ("train-[0-1]", "233.7", "fail")),
         ({"throttled": 0.65}, "collective busbw", ("train-1", "311.28", "fail")),
         ({"wrong_values": 3}, "collective values", ("train-1", "3 wrong values", "fail")),
+        ({"dcgm": [UNFIT]}, "GPU diagnostics", ("train-1", "memory of GPU 3: GPU 3 has 1 volatile DBEs", "fail")),
+        ({"dcgm_engine": False}, "GPU diagnostics", ("train-1", "not judged", "warn")),
         ({"crash": "unhandled system error"}, "collective busbw", ("train-1", "no result", "fail")),
     ],
-    ids=["seven NICs", "plain TCP", "no GPUDirect RDMA", "a slow rail", "a throttled GPU", "wrong values", "a crash"],
+    ids=[
+        "seven NICs",
+        "plain TCP",
+        "no GPUDirect RDMA",
+        "a slow rail",
+        "a throttled GPU",
+        "wrong values",
+        "a GPU that DCGM calls unfit",
+        "no engine of DCGM",
+        "a crash",
+    ],
 )
 @pytest.mark.soak
 def test_a_fault_of_one_node_is_found_with_its_reason(running: Deployment, faults: dict[str, Any], name: str, found: tuple[str, str, str]) -> None:
     with described(running, train_1=faults):
-        checks = accepted(running, fabrics={"train": FABRIC})
+        checks = accepted(running, fabrics={"train": FABRIC}, diagnostics={"train": 2})
     assert found in shown(checks, name)
 
 

@@ -9,7 +9,20 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from . import allocation, collectives, document, expectation, gate, judge, judge_collectives, judge_environment, judge_rails, judge_storage, slurm
+from . import (
+    allocation,
+    collectives,
+    document,
+    expectation,
+    gate,
+    judge,
+    judge_collectives,
+    judge_diagnostics,
+    judge_environment,
+    judge_rails,
+    judge_storage,
+    slurm,
+)
 from .document import Check, Verdict
 
 POLL_S = 0.25
@@ -198,6 +211,7 @@ def _node_set(
     checks += judge_environment.environment(node_set, tested, outcomes["whole"], job=str(outcomes["job"]))
     checks += judge_environment.huge_pages(node_set, tested, outcomes["whole"])
     checks += judge_rails.rails(node_set, tested, outcomes["rails"])
+    checks += judge_diagnostics.diagnostics(node_set, tested, outcomes["diagnostics"])
     checks += _collectives(node_set, tested, collectives.from_record(outcomes["collectives"]))
     return [*checks, _accounting(node_set, tested, str(outcomes["job"]))]
 

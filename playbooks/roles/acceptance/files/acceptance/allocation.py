@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
-from . import slurm
+from . import judge_diagnostics, slurm
 from .expectation import NodeSet
 
 JOB_NAME = "clusterwright-acceptance"
@@ -22,7 +22,7 @@ USER = "root"
 """Slurm's own administrator, which every cluster has (sacctmgr(1))."""
 GRANT_DEADLINE_S = 20.0
 JOB_LIMIT_MIN = 10
-"""The job ends by itself even if this program and its host go away."""
+"""The job ends by itself even if this program and its host go away. What a diagnostic may take comes on top."""
 ENDING_S = 5.0
 POLL_S = 0.25
 STDERR_LINES = 4
@@ -63,9 +63,10 @@ def run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any], *, reserv
 
 def _run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any], *, options: Sequence[str]) -> dict[str, Any]:
     gpus = [f"--gpus-per-node={node_set.gpu_count}"] if node_set.gpu_count else []
+    minutes = limit_min(node_set)
     command = [
         *("salloc", f"--job-name={JOB_NAME}", f"--account={ACCOUNT}", *options, f"--partition={node_set.partition}", "--exclusive"),
-        *(f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}", *gpus, f"--time={JOB_LIMIT_MIN}"),
+        *(f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}", *gpus, f"--time={minutes}"),
         *(sys.executable, "-m", "acceptance.steps", json.dumps({**task, "nodes": [*nodes], "gpus": node_set.gpu_count})),
     ]
     # Files in memory: nothing blocks on a full pipe, and a full disk of this host changes nothing.
@@ -78,9 +79,9 @@ def _run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any], *, optio
         )  # fmt: skip
         try:
             _wait_for_grant(process, said)
-            process.wait(timeout=60 * JOB_LIMIT_MIN)
+            process.wait(timeout=60 * minutes)
         except subprocess.TimeoutExpired:
-            raise slurm.Unanswered(f"the job was not over after {JOB_LIMIT_MIN} min") from None
+            raise slurm.Unanswered(f"the job was not over after {minutes} min") from None
         finally:
             _end(process)
         for line in reversed(_text(printed).splitlines()):
@@ -90,6 +91,11 @@ def _run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any], *, optio
         if not _job(said):
             raise NotStarted(words or f"salloc ended with status {process.returncode} and said nothing")
         raise slurm.Unanswered(words or f"salloc ended with status {process.returncode} and said nothing")
+
+
+def limit_min(node_set: NodeSet) -> int:
+    """Give the minutes after which the job of a node set ends by itself."""
+    return JOB_LIMIT_MIN + judge_diagnostics.LIMIT_S.get(node_set.diagnostics, 0) // 60
 
 
 def rails_of(node_set: NodeSet, nodes: Sequence[str]) -> dict[str, Any]:

@@ -91,6 +91,8 @@ class NodeSet:
     """Variables of the fabric that a job over several nodes has, unless its user set others."""
     instances: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """MIG instances of a node by profile; empty: its GPUs are whole."""
+    diagnostics: int = 0
+    """Level of DCGM's diagnostic; 0: the nodes have no DCGM, or their pool asks for no check."""
 
     @property
     def kinds(self) -> Mapping[str, int]:
@@ -218,4 +220,5 @@ def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None, spec: Ma
         collectives=tuple(Collective(**one) for one in fabric.get("collectives") or ()),
         environment=node_set.get("environment") or {},
         instances=instances,
+        diagnostics=(spec.get("diagnostics") or {}).get(hosts["name"], 0),
     )

@@ -7,7 +7,7 @@ from .document import Check, Verdict
 
 KINDS = {
     "nodes": ("node state", "node left to the roll"),
-    "gpus": ("GPUs known to Slurm", "GPUs in a job", "confinement of GPUs"),
+    "gpus": ("GPUs known to Slurm", "GPUs in a job", "confinement of GPUs", "GPU diagnostics"),
     "jobs": ("job over all nodes", "rendezvous by node name", "confinement of cores", "users", "job of a user", "environment of jobs"),
     "accounting": ("accounting",),
     "collectives": (

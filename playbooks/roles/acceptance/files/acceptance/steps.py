@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import collectives, expectation
+from . import collectives, expectation, judge_diagnostics
 
 STEP_BASE_S = 60.0
 STEP_PER_NODE_S = 1.0
@@ -29,6 +29,7 @@ STORAGE_TOTAL, STORAGE_LEAST = 16 << 30, 4 << 20
 """All nodes together write no more, but each node so much at least, which is enough to compare."""
 STORAGE_FILES = 100
 STORAGE_LIMIT_S = 10.0
+SIMULATED_DCGMI = "simulated_dcgmi.py"
 
 
 def main() -> None:
@@ -61,6 +62,7 @@ def main() -> None:
     outcomes["allreduce"] = steps.run([*per_node, "--mpi=pmix"], "allreduce.py", reduction, deadline_s)
     outcomes["rails"] = steps.run([*per_node, "--input=all"], "rails.py", {}, deadline_s, given=json.dumps(rails)) if rails else {"lines": [], "error": ""}
     outcomes["storage"] = _storage(steps, per_node, {**view, "job": job, "nodes": nodes}, task.get("storage") or {}, deadline_s)
+    outcomes["diagnostics"] = _diagnostics(steps, per_node, node_set, deadline_s)
     outcomes["collectives"] = collectives.as_record(collectives.measure(node_set, nodes) if node_set.collectives else collectives.Measured())
     print(json.dumps(outcomes), flush=True)
 
@@ -86,6 +88,15 @@ def _storage(steps: "Steps", options: Sequence[str], task: dict[str, Any], place
         return [steps.run(options, "storage_probe.py", {**asked, "phase": phase}, step_s) for phase in ("write", "read")]
     finally:
         steps.run(options, "storage_probe.py", {**asked, "phase": "clear"}, deadline_s)
+
+
+def _diagnostics(steps: "Steps", options: Sequence[str], node_set: expectation.NodeSet, deadline_s: float) -> dict[str, Any]:
+    """Let DCGM test the GPUs of every node, which nothing else uses meanwhile."""
+    if not node_set.diagnostics:
+        return {"lines": [], "error": ""}
+    limit_s = judge_diagnostics.LIMIT_S[node_set.diagnostics]
+    simulated = (pathlib.Path(__file__).parent / SIMULATED_DCGMI).read_text(encoding="utf-8") if node_set.simulated else ""
+    return steps.run(options, "dcgm.py", {"level": node_set.diagnostics, "limit_s": limit_s, "simulated": simulated}, deadline_s + limit_s)
 
 
 @dataclass

@@ -1,0 +1,99 @@
+"""Runs on every node inside a job step: `dcgmi diag`, and what its JSON says of each GPU. Prints one JSON document in pieces.
+
+Sent to the nodes as text (`python3 -c`), so that nothing needs to be installed there but DCGM. Its engine (nv-hostengine) tests all GPUs of the node, whatever the step may open.
+
+The form is that of DCGM 4 (NVIDIA/DCGM, testing/python3/dcgm_diag_schema.json and dcgmi/Diag.cpp, read 2026-11-27); NVIDIA calls no form stable, so what is unknown is no fault of the node.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from typing import Any
+
+PROGRAM = "dcgmi"
+PIECE_LETTERS = 800
+LONGEST_WORDS = 200
+FAULTS_AT_MOST = 16
+"""Of one node: eight GPUs that fail one test are told whole."""
+HARMLESS = ("pass", "skip")
+ROOT, CATEGORIES, RUNTIME_ERROR = "DCGM Diagnostic", "test_categories", "runtime_error"
+
+
+def main() -> None:
+    task = json.loads(sys.argv[1])
+    seen = {"node": os.environ.get("SLURMD_NODENAME", socket.gethostname()), **diagnosed(task["level"], task["limit_s"], task.get("simulated") or "")}
+    text = json.dumps(seen)
+    parts = [text[start : start + PIECE_LETTERS] for start in range(0, len(text), PIECE_LETTERS)]
+    print("\n".join(f"@{os.environ['SLURM_PROCID']} {number} {len(parts)} {part}" for number, part in enumerate(parts)), flush=True)
+
+
+def diagnosed(level: int, limit_s: float, simulated: str) -> "dict[str, Any]":
+    """Run the diagnostic; `error` says why it tells nothing of the GPUs.
+
+    Args:
+        simulated: text of the program that stands in for dcgmi where GPUs are simulated; empty: they are real.
+    """
+    program = [sys.executable, "-c", simulated] if simulated else [PROGRAM]
+    try:
+        ended = subprocess.run(
+            [*program, "diag", "--run", str(level), "--json"], capture_output=True, text=True, errors="replace", check=False, timeout=limit_s, cwd="/"
+        )
+    except FileNotFoundError:
+        return {"error": "dcgmi is not installed"}
+    except subprocess.TimeoutExpired:
+        return {"error": f"dcgmi gave no answer within {limit_s:g} s"}
+    try:
+        return read(ended.stdout)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        words = " ".join((ended.stderr or ended.stdout).split()) or "it printed nothing"
+        return {"error": shortened(f"dcgmi ended with {ended.returncode}: {words}")}
+
+
+def read(printed: str) -> "dict[str, Any]":
+    """Read what `dcgmi diag --json` printed, lines before and after the document left out.
+
+    Returns:
+        `version`; `gpus`, how many DCGM knows; `tests`, name → how many results have which status; `faults`, what is not a pass, each with `test`, `where`, `severity` and `words`. Or `error` alone.
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: it is in no form that is known.
+    """
+    document = json.loads(printed[printed.index("{") : printed.rindex("}") + 1])
+    root = document[ROOT]
+    if root.get(RUNTIME_ERROR):
+        return {"error": shortened(str(root[RUNTIME_ERROR]))}
+    tests: dict[str, dict[str, int]] = {}
+    faults: list[dict[str, Any]] = []
+    for test in (test for category in root[CATEGORIES] for test in category["tests"]):
+        name, counted = str(test["name"]), tests.setdefault(str(test["name"]), {})
+        found = [of_result(name, one, counted) for one in test["results"]]
+        if not any(found):  # a test of the whole system, or of no GPU in particular, has its errors in the summary
+            found.append(of_result(name, {"entity_group": "the node", **test["test_summary"]}, {} if found else counted))
+        faults += [fault for each in found for fault in each]
+    gpus = sum(len(group["entities"]) for group in document.get("entity_groups") or () if group["entity_group"] == "GPU")
+    version = str((document.get("metadata") or {}).get("version") or "")
+    return {"version": version, "gpus": gpus, "tests": tests, "faults": faults[:FAULTS_AT_MOST]}
+
+
+def of_result(test: str, one: "dict[str, Any]", counted: "dict[str, int]") -> "list[dict[str, Any]]":
+    """Count a result by its status, and give a fault for each of its errors. An error without a severity has 0."""
+    status = str(one["status"]).lower()
+    counted[status] = counted.get(status, 0) + 1
+    if status in HARMLESS:
+        return []
+    where = f"{one['entity_group']} {one['entity_id']}" if "entity_id" in one else one["entity_group"]
+    errors = one.get("warnings") or [{"warning": "no reason was given"}]
+    return [
+        {"test": test, "status": status, "where": where, "severity": int(each.get("error_severity", 0)), "words": shortened(str(each["warning"]))}
+        for each in errors
+    ]
+
+
+def shortened(text: str) -> str:
+    line = " ".join(text.split()).rstrip(".")
+    return line if len(line) <= LONGEST_WORDS else f"{line[: LONGEST_WORDS - 1]}…"
+
+
+if __name__ == "__main__":
+    main()
