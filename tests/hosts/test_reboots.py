@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 from collections.abc import Iterator
 
@@ -111,6 +112,29 @@ def test_controllers_and_login_nodes_reboot_while_a_job_runs(stack: Deployment) 
     accounted = ("sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job}", "--format=State")
     wait_until(lambda: slurm(stack, *accounted) == "COMPLETED", awaiting=f"job {job} to be accounted", within_s=SOON_S)
     stack.wait_for_idle(2)
+
+
+LONG_AT_FIRST = 'echo start >>~/starts; test -n "$SLURM_RESTART_COUNT" || sleep 600; srun hostname'
+
+
+@pytest.mark.soak
+def test_a_job_whose_node_is_lost_is_requeued_once_when_slurmd_timeout_is_over(with_all_nodes: Deployment) -> None:
+    stack = with_all_nodes
+    job = stack.ssh(f"rm -f starts; sbatch --parsable --nodes=2 --output=/dev/null --wrap {shlex.quote(LONG_AT_FIRST)}").strip()
+    states = ("squeue", "--noheader", f"--jobs={job}", "--format=%T")
+    wait_until(lambda: slurm(stack, *states) == "RUNNING" and starts(stack) == 1, awaiting=f"job {job} to run", within_s=SOON_S)
+    stack.cut_power("train-1")
+    wait_until(lambda: slurm(stack, *states) == "PENDING", awaiting="Slurm to give the node up", within_s=SOON_S)
+    assert slurm(stack, "sinfo", "--noheader", "--nodes=train-1", "--format=%T %E") == "down* Not responding", "nobody else noticed"
+    stack.up()
+    accounted = ("sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job}", "--format=State,Restarts")
+    wait_until(lambda: slurm(stack, *accounted) == "COMPLETED|1", awaiting=f"job {job} to be over", within_s=SOON_S)
+    assert starts(stack) == 2
+    stack.wait_for_idle(2)
+
+
+def starts(stack: Deployment) -> int:
+    return len(stack.ssh("cat starts 2>/dev/null || true").split())
 
 
 def test_a_host_whose_power_is_cut_stays_off_until_the_next_up(stack: Deployment) -> None:
