@@ -98,7 +98,7 @@ class Archive:
         index = "\n".join(self._entries)
         (self.folder / "Packages").write_text(index)
         release = (
-            f"Origin: stand-in\nLabel: stand-in\nArchitectures: amd64\nDate: Thu, 01 Jan 2026 00:00:00 UTC\n"
+            f"Origin: stand-in\nLabel: stand-in of {self.folder.name}\nArchitectures: amd64\nDate: Thu, 01 Jan 2026 00:00:00 UTC\n"
             f"SHA256:\n {hashlib.sha256(index.encode()).hexdigest()} {len(index.encode())} Packages\n"
         )
         (self._work / "Release").write_text(release)

@@ -188,6 +188,26 @@ def test_an_archive_is_flat_or_has_a_suite_with_a_component(given: dict[str, str
     assert ("Components: main" in written.splitlines()) == bool(given)
 
 
+NAMED = "Hash: SHA512\n\nOrigin: NVIDIA\nLabel: NVIDIA CUDA\nArchitecture: x86_64\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "here", "pin"),
+    [
+        (NAMED, 200, [], "release o=NVIDIA,l=NVIDIA CUDA"),
+        (NAMED, 200, ['origin "mirror.example"'], "release o=NVIDIA,l=NVIDIA CUDA"),
+        ("Suite: stable\n", 200, [], 'origin "mirror.example"'),
+        ("Origin: a\nLabel: b, c\n", 200, [], 'origin "mirror.example"'),
+        ("", -1, ["release o=NVIDIA,l=NVIDIA CUDA"], "release o=NVIDIA,l=NVIDIA CUDA"),
+        ("", -1, [], 'origin "mirror.example"'),
+    ],
+    ids=["named", "named by its host before", "without names", "a comma", "not to be read", "never read"],
+)
+def test_the_rule_for_an_archive_spares_others_of_the_same_host(content: str, status: int, here: list[str], pin: str) -> None:
+    known = {"vendor_archive_index": {"content": content, "status": status}, "vendor_archive_ruled": {"stdout_lines": here}}
+    assert templates.value("vendor_archive_pin", role="vendor_archive", vendor_archive_address="https://mirror.example/cuda", **known) == pin
+
+
 def test_every_proof_comes_from_the_profile() -> None:
     origins = dict(PROFILE.origins)
     for role, name, origin in (
