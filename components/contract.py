@@ -186,5 +186,8 @@ class KubernetesOffering(Protocol[Shared]):
             after: the control plane, finished. Hosts may start before, and join when they are finished.
         """
 
+    def fleet(self) -> pulumi.Output[dict[str, Any]] | None:
+        """Give the fleet table of elastic pools (`components/fleet_table.py`), once the control plane is provisioned; None: no pool is elastic."""
+
     def provided(self, kubernetes: Kubernetes, *, foundation: Shared) -> Mapping[str, Any]:
         """Give what only the target knows and the playbooks need beside the spec: `releases` (the folder of releases on the hosts), `rehearsal`. Nothing in it is secret."""

@@ -44,8 +44,7 @@ def _pool(context: Context, name: str, pool: language.Pool, *, is_default: bool)
 
 def _whole_pool(context: Context, name: str, pool: language.Pool, *, is_default: bool, bought: spec.Capacity) -> spec.NodeSet:
     """Build the part of a node set that all machines of a pool share, with a placeholder machine."""
-    # Owned machines always run, and the rehearsal of Kubernetes has no elastic nodes.
-    is_rehearsed = not pool.hosts and context.is_rehearsal and context.blueprint.scheduler_of(pool) == counts.SLURM
+    is_rehearsed = not pool.hosts and context.is_rehearsal  # owned machines always run
     minimum = pool.range.min if pool.is_elastic and (context.is_cloud or is_rehearsed) else None
     return spec.NodeSet(
         pool=name,

@@ -140,8 +140,6 @@ def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Bluep
         sentences.append("The managed scheduler is Slurm on a controller of this machine.")
     if cluster.controllers > 1:
         sentences.append("Both controllers run on this machine, and their shared state is a folder of it: neither survives the machine.")
-    if standing := [name for name, pool in blueprint.pools.items() if pool.is_elastic and blueprint.scheduler_of(pool) != counts.SLURM]:
-        sentences.append(f"All nodes of {message_text.listed(standing)} always run, also those beyond the minimum: the pools neither grow nor shrink here.")
     sentences.append(f"All hosts share the {facts.cpus} processors and the memory of this machine.")
     if whole := list(dict.fromkeys(node_set.pool for node_set in cluster.node_sets if node_set.hosts.machine.cpus == facts.cpus)):
         sentences.append(f"Each node of {message_text.listed(whole)} declares all of the processors.")

@@ -237,4 +237,5 @@ def _kubernetes_nodes(node_set: NodeSet) -> dict[str, Any]:
         "hosts": {**_hosts(node_set.hosts), "machine": {**declared, "gpus": of_gpus}},
         "labels": node_set.labels,
         "taints": [dataclasses.asdict(one) for one in node_set.taints],
+        **({"minimum": node_set.always} if node_set.is_elastic else {}),
     }

@@ -29,6 +29,7 @@ class NodeSet:
     minimum: int
     """Nodes 0 to `minimum` - 1 always run."""
     partition: str
+    """Empty where Kubernetes schedules."""
     machine: str
     capacity_kind: str
     """`on-demand`, `spot`, `reserved`, `block`, `flex`, `owned`."""
@@ -90,9 +91,11 @@ class Unreadable(Exception):
     """The fleet table is missing, or this program can't read it."""
 
 
-def read(record: Mapping[str, Any]) -> Table:
+def read(record: Mapping[str, Any], *, of_kubernetes: bool = False) -> Table:
     """Read the fleet table. What the adapters don't share is left to them as it is.
 
+    Args:
+        of_kubernetes: the table of Kubernetes' autoscaler, whose nodes have no partition.
     Raises:
         Unreadable: the table has another version, or lacks something.
     """
@@ -105,7 +108,7 @@ def read(record: Mapping[str, Any]) -> Table:
             stack=record["stack"],
             domain=record.get("domain", ""),
             # Nodes without a partition are another scheduler's.
-            node_sets=tuple(_node_set(one) for one in record["node_sets"] if one["partition"] is not None),
+            node_sets=tuple(_node_set(one) for one in record["node_sets"] if (one["partition"] is None) is of_kubernetes),
             names=record.get("names", ""),
             cloud={key: value for key, value in record.items() if key not in _SHARED},
         )
@@ -121,7 +124,7 @@ def _node_set(record: Mapping[str, Any]) -> NodeSet:
         prefix=record["prefix"],
         count=int(record["count"]),
         minimum=int(record["minimum"]),
-        partition=record["partition"],
+        partition=record["partition"] or "",
         machine=record["machine"],
         capacity_kind=capacity["kind"],
         capacity_id=capacity.get("id"),

@@ -12,6 +12,7 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import ClusterObject
 from blueprints.spec import Kubernetes, NodeSet
 
+from ..elastic.kubernetes.model import STARTED_FROM, STOPPING
 from ..kubernetes import acceptance, acceptance_jobs, addon, apply, kubeconfig, kwok_nodes, labels, manifests, objects, queues, readiness
 from ..kubernetes.api import Api, ApiError, Key, Unreachable, key_of
 from ..provider.kind import Refused, typed
@@ -142,8 +143,11 @@ def _of_nodes(nodes: Sequence[Mapping[str, Any]], known: Known) -> Iterator[Find
 def _of_node(node: Mapping[str, Any], node_set: NodeSet, version: str, rack: Mapping[str, str]) -> Iterator[Finding]:
     subject = ClusterObject("Node", node["metadata"]["name"])
     gpus = node_set.hosts.machine.gpus.count if node_set.hosts.machine.gpus else 0
-    if lack := acceptance.node_lacks(node, gpus, version):
-        code = _lacking(node)
+    if node_set.is_elastic and _is_on_its_way(node):
+        return
+    code = _lacking(node)
+    # An elastic node that stays away, or is of another version, is replaced by the autoscaler.
+    if (lack := acceptance.node_lacks(node, gpus, version)) and (not node_set.is_elastic or code is Code.KUBE_NODE_UNHEALTHY):
         yield drift(code, subject, f"it {lack}", remedy=code.remedy, desired="ready", actual=shown(lack))
     if node["spec"].get("unschedulable"):
         yield drift(Code.KUBE_NODE_CORDONED, subject, "it takes no pods", remedy=Code.KUBE_NODE_CORDONED.remedy, desired="schedulable", actual="cordoned")
@@ -158,6 +162,12 @@ def _of_node(node: Mapping[str, Any], node_set: NodeSet, version: str, rack: Map
         if (taint.key, taint.effect) not in taints:
             about = dataclasses.replace(subject, field=f"taint {taint.key}")
             yield drift(Code.KUBE_NODE_CHANGED, about, "it has lost a taint", remedy=Code.KUBE_NODE_CHANGED.remedy, desired=taint.effect, actual="none")
+
+
+def _is_on_its_way(node: Mapping[str, Any]) -> bool:
+    """Say whether the autoscaler is about to take an elastic node in or out."""
+    annotations = node["metadata"].get("annotations") or {}
+    return STOPPING in annotations or STARTED_FROM not in annotations
 
 
 def _lacking(node: Mapping[str, Any]) -> Code:

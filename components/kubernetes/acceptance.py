@@ -17,6 +17,8 @@ from .acceptance_jobs import AcceptanceInputs, PoolInputs
 from .api import Api, Key
 
 NODES_WITHIN_S, RUNS_WITHIN_S, DECIDES_WITHIN_S = 120, 120, 60
+COMES_WITHIN_S = 600
+"""From a waiting pod to one that runs on a node that was started for it, with a second try where a first host fails."""
 PAUSE = "registry.k8s.io/pause"
 """The image whose container waits until it is ended; every release has it."""
 
@@ -71,8 +73,10 @@ def run(api: Api, inputs: AcceptanceInputs, work: Work) -> list[dict[str, Any]]:
     if inputs.load_balancer_cidr:
         found += service_addresses.checks(api, inputs.load_balancer_cidr, work)
     pool = next((one for one in inputs.pools if one.gpus and one.always), None)
-    if pool is None or _has_failed(found):
+    if _has_failed(found):
         return found
+    if pool is None:
+        return [*found, *_coming(api, inputs, work)]
     acceptance_jobs.clear(api, work)  # of a run that was killed
     try:
         acceptance_jobs.prepare(api, inputs, pool, work)
@@ -87,6 +91,23 @@ def run(api: Api, inputs: AcceptanceInputs, work: Work) -> list[dict[str, Any]]:
     return found
 
 
+def _coming(api: Api, inputs: AcceptanceInputs, work: Work) -> Iterator[dict[str, Any]]:
+    """A node of an elastic pool comes for a pod. It goes again by itself when it has been idle for a while."""
+    pool = next((one for one in inputs.pools if one.gpus and one.is_elastic), None)
+    if pool is None:
+        return
+    acceptance_jobs.clear(api, work)  # of a run that was killed
+    try:
+        acceptance_jobs.prepare(api, inputs, pool, work)
+        processes = _Gangs(api, inputs, pool, work)
+        processes.submit("first")
+        ran = processes.runs("first", within_s=COMES_WITHIN_S)
+        measured = f"it runs on {', '.join(sorted(processes.nodes_of('first')))}" if ran else "it waits"
+        yield acceptance_jobs.check(pool.name, "node that comes for a pod", f"a pod with {pool.gpus} GPUs runs", measured, processes.why("first"), ok=ran)
+    finally:
+        acceptance_jobs.clear(api, work)
+
+
 def _has_failed(found: Sequence[Mapping[str, Any]]) -> bool:
     return any(one["verdict"] == acceptance_jobs.FAIL for one in found)
 
@@ -95,23 +116,28 @@ def _nodes(api: Api, inputs: AcceptanceInputs, work: Work) -> Iterator[dict[str,
     """Every node is there, ready, of the cluster's version, and offers the GPUs of its pool."""
     for pool in inputs.pools:
         problems: dict[str, str] = {}
+        there: set[str] = set()
 
-        def ready(pool: PoolInputs = pool, problems: dict[str, str] = problems) -> bool:
+        def ready(pool: PoolInputs = pool, problems: dict[str, str] = problems, there: set[str] = there) -> bool:
             nodes = {one["metadata"]["name"]: one for one in api.list("v1", "Node")}
+            there.clear()
+            there.update(nodes)
             problems.clear()
             problems.update({name: lack for name in pool.nodes if (lack := node_lacks(nodes.get(name), pool.gpus, inputs.version))})
             present = len(pool.nodes) - sum(one == "is not there" for one in problems.values())
-            if pool.always < len(pool.nodes) and present >= pool.always:  # elastic nodes that don't run are no fault
-                for name in [name for name, lack in problems.items() if lack == "is not there"]:
+            if pool.is_elastic and present >= pool.always:  # elastic nodes that don't run are no fault
+                # Nor are those that come or go while it looks, or are older than the cluster: the autoscaler replaces them.
+                for name in [name for name in pool.nodes[pool.always :] if name in problems]:
                     del problems[name]
             work.say(f"acceptance: {len(pool.nodes) - len(problems)} of {len(pool.nodes)} nodes of pool {pool.name} are as they should be")
             return not problems
 
         with contextlib.suppress(TimeoutError):
             work.wait_until(ready, awaiting="nodes", within_s=NODES_WITHIN_S, every_s=0.5)
-        wanted = f"{len(pool.nodes)} ready{f' with {pool.gpus} GPUs each' if pool.gpus else ''}"
+        wanted = f"{f'{pool.always}–' if pool.is_elastic else ''}{len(pool.nodes)} ready{f' with {pool.gpus} GPUs each' if pool.gpus else ''}"
         lacking = "; ".join(f"{name} {lack}" for name, lack in problems.items())
-        yield acceptance_jobs.check(pool.name, "nodes of Kubernetes", wanted, f"{len(pool.nodes) - len(problems)}", lacking, ok=not problems)
+        measured = f"{sum(name in there for name in pool.nodes) - len(problems)}" if pool.is_elastic else f"{len(pool.nodes) - len(problems)}"
+        yield acceptance_jobs.check(pool.name, "nodes of Kubernetes", wanted, measured, lacking, ok=not problems)
 
 
 def node_lacks(node: Mapping[str, Any] | None, gpus: int, version: str) -> str:
@@ -172,8 +198,8 @@ class _Gangs:
         self._work.say(f"acceptance: submitting gang {name}")
         apply.apply_one(self._api, _gang(name, self._inputs, self._pool, priority=priority), self._work)
 
-    def runs(self, name: str) -> bool:
-        return self._within(lambda: len(self._running(name)) == self._nodes, RUNS_WITHIN_S, f"gang {name} to run")
+    def runs(self, name: str, *, within_s: float = RUNS_WITHIN_S) -> bool:
+        return self._within(lambda: len(self._running(name)) == self._nodes, within_s, f"gang {name} to run")
 
     def waits(self, name: str) -> str:
         """Give the reason for which a job waits; empty: it doesn't."""

@@ -35,7 +35,11 @@ class PoolInputs:
     @property
     def used(self) -> int:
         """How many nodes a check uses."""
-        return min(GANG_NODES, self.always)
+        return min(GANG_NODES, max(1, self.always))
+
+    @property
+    def is_elastic(self) -> bool:
+        return self.always < len(self.nodes)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -187,7 +191,7 @@ def _objects(inputs: AcceptanceInputs, pool: PoolInputs) -> list[dict[str, Any]]
         {"name": "memory", "nominalQuota": "0"},
         {"name": labels.GPU, "nominalQuota": "0", "borrowingLimit": str(pool.used * pool.gpus)},
     ]
-    flavors = [{"name": labels.object_name(pool.name), "resources": resources}]
+    flavors = [{"name": labels.flavor_name(pool.name, is_elastic=pool.is_elastic), "resources": resources}]
     queue = {
         "cohort": labels.object_name(inputs.cluster),
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": NAMESPACE}},

@@ -22,6 +22,11 @@ LOCAL_QUEUE = "default"
 """Kueue gives a job without a queue to the one of this name in its namespace."""
 
 
+def flavor_name(pool: str, *, is_elastic: bool) -> str:
+    """Name the flavor of a pool. That of an elastic pool is another object: what decides whether a flavor's nodes are counted one by one can't change (Kueue, ResourceFlavor, topologyName)."""
+    return f"{object_name(pool)}.elastic" if is_elastic else object_name(pool)
+
+
 def object_name(text: str) -> str:
     """Turn a name of the blueprint into one that Kubernetes takes (RFC 1123)."""
     return re.sub(r"[^a-z0-9-]+", "-", text.lower()).strip("-")[:63].rstrip("-")

@@ -99,14 +99,25 @@ def has_racks(spec: ClusterSpec) -> bool:
 
 
 def flavors(node_sets: Sequence[NodeSet]) -> Iterator[dict[str, Any]]:
-    """One flavor for each pool: the nodes that have its label, with their taints."""
+    """One flavor for each pool: the nodes that have its label, with their taints.
+
+    Where nodes come with pods, Kueue does not look for room on each of them: it would admit no job before they are there.
+    """
+    elastic = elastic_pools(node_sets)
     taints: dict[str, list[dict[str, str]]] = {}
     for one in node_sets:
         of_set = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in one.taints if taint.effect != "PreferNoSchedule"]
         taints.setdefault(one.pool, of_set)
     for pool, found in taints.items():
-        spec: dict[str, Any] = {"nodeLabels": {labels.POOL: pool}, "topologyName": TOPOLOGY}
-        yield {**_named(KUEUE, "ResourceFlavor", labels.object_name(pool)), "spec": {**spec, **({"nodeTaints": found} if found else {})}}
+        spec: dict[str, Any] = {"nodeLabels": {labels.POOL: pool}, **({} if pool in elastic else {"topologyName": TOPOLOGY})}
+        yield {
+            **_named(KUEUE, "ResourceFlavor", labels.flavor_name(pool, is_elastic=pool in elastic)),
+            "spec": {**spec, **({"nodeTaints": found} if found else {})},
+        }
+
+
+def elastic_pools(node_sets: Sequence[NodeSet]) -> frozenset[str]:
+    return frozenset(one.pool for one in node_sets if one.is_elastic)
 
 
 def priorities(qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
@@ -136,7 +147,8 @@ def cluster_queue(account: Account, spec: ClusterSpec, node_sets: Sequence[NodeS
     for capacity in quotas.capacities(node_sets):
         found = quotas.of_pool(capacity, spec.accounts)[account.name]
         amounts = (("cpu", found["cpus"], str), ("memory", found["memory_mib"], _mebibytes), (labels.GPU, found["gpus"], str))
-        offered.append({"name": labels.object_name(capacity.pool), "resources": [_resource(resource, one, write) for resource, one, write in amounts]})
+        name_of_flavor = labels.flavor_name(capacity.pool, is_elastic=capacity.pool in elastic_pools(node_sets))
+        offered.append({"name": name_of_flavor, "resources": [_resource(resource, one, write) for resource, one, write in amounts]})
     preempting = any(one.preempts for one in qos)
     return {
         **_named(KUEUE, "ClusterQueue", name),

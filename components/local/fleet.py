@@ -1,11 +1,14 @@
-"""What the elastic program needs to start and stop hosts of this machine: the adapter's part of the fleet table (`components/elastic/fleets/local.py`). Pure."""
+"""What the elastic program needs to start and stop hosts of this machine: the adapter's part of the fleet table (`components/elastic/fleets/local.py`)."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from blueprints.spec import ClusterSpec
+import pulumi
 
-from .. import fleet_table
+from blueprints.spec import ClusterSpec, HostGroup
+
+from .. import contract, fleet_table
+from ..provider.resource import OwnResource
 from .machine.host import GUEST_DOOR
 from .machine.names import SERVICE_SOCKET
 
@@ -29,3 +32,9 @@ def table(spec: ClusterSpec, stack: str, templates: Mapping[str, str]) -> dict[s
     ]
     cloud = {"service": {"socket": f"{GUEST_DOOR}/{SERVICE_SOCKET}"}, "idle_s": IDLE_S, "stop_timeout_s": STOP_TIMEOUT_S}
     return fleet_table.fleet_table(spec, rows, stack=stack, cloud=cloud)
+
+
+def coming_and_going(group: HostGroup, pool: OwnResource) -> contract.Hosts:
+    """Describe an elastic pool: no host of it is known to the engine, and another template is another boot."""
+    boots = pool.output("template").apply(lambda template: {group.hostlist: template})
+    return contract.Hosts(group=group, described=pulumi.Output.from_input([]), boots=boots, resource=pool)

@@ -4,11 +4,13 @@ import dataclasses
 import functools
 import ipaddress
 from collections.abc import Mapping
+from pathlib import Path
 
 from blueprints import hostlist
 
 from ..bootstrap import files
 from ..bootstrap.config import HostConfig, HostKeys
+from . import join
 from .machine import host as hosts
 from .machine.names import StackNames, cache_root
 
@@ -19,6 +21,22 @@ CONTROL_PLANE, NODE = "kubernetes", "kubernetes-node"
 """Roles of hosts that run containers."""
 RELEASES = "/var/lib/clusterwright/kubernetes"
 """Where hosts that run containers find all releases of Kubernetes in the cache: an upgrade needs no boot."""
+
+
+_JOIN_UNIT = f"""\
+# Written by clusterwright: a node that nobody configures from outside joins its cluster, once. What is cut off is done again.
+[Unit]
+Description=clusterwright: join the cluster
+After=containerd.service clusterwright-boot.service
+ConditionPathExists={join.TOLD}
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+Restart=on-failure
+RestartSec=3
+ExecStart=/usr/bin/python3 -I -S -B {join.PROGRAM}
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,6 +81,9 @@ class HostPoolInputs:
     def hostname(self, number: int) -> str:
         return hostlist.nth_of_group(self.prefix, number, self.members)
 
+    starts_hosts: bool = False
+    """The service that starts hosts of elastic pools answers these hosts; controllers of Slurm, always."""
+
     @property
     def runs_containers(self) -> bool:
         return self.role in (CONTROL_PLANE, NODE)
@@ -85,7 +106,7 @@ def boot(inputs: HostPoolInputs, number: int) -> hosts.Boot:
     """Give all that starting host `number` takes."""
     names = StackNames(inputs.stack)
     own = [hosts.Bind(str(names.cluster_folder), hosts.GUEST_CLUSTER_FOLDER, read_only=inputs.role != "control")]
-    if inputs.role == "control":
+    if inputs.role == "control" or inputs.starts_hosts:
         own.append(hosts.Bind(str(names.door), hosts.GUEST_DOOR))
     if inputs.runs_containers:
         own.append(hosts.Bind(str(cache_root() / "kubernetes"), RELEASES, read_only=True))
@@ -113,3 +134,17 @@ def seeds(inputs: HostPoolInputs) -> tuple[files.File, ...]:
         settings=gpus,
     )
     return files.complete(config, HostKeys(inputs.munge_key, inputs.host_key))
+
+
+def join_seeds(told: str) -> tuple[files.File, ...]:
+    """List what an elastic node of Kubernetes finds beside the others' files: what it is told, and the program that joins the cluster with it. Nobody configures such a node from outside.
+
+    Args:
+        told: what the autoscaler tells (`components/elastic/kubernetes/program.py`). Secret.
+    """
+    return (
+        files.File(join.TOLD, told.encode(), mode=0o600),
+        files.File(join.PROGRAM, Path(join.__file__).read_bytes(), mode=0o700),
+        files.File(join.UNIT, _JOIN_UNIT.encode()),
+        files.File(join.WANTED, f"# Written by clusterwright.\n[Unit]\nWants={Path(join.UNIT).name}\n".encode()),
+    )

@@ -68,16 +68,23 @@ class Scheduler:
         if offering.in_place:
             provided["in_place"] = content.installation(IN_PLACE)
             shared["release_folder"] = release.output("folder")
-        finished = self._finish(control, {**shared, "provided": provided, "secrets": pulumi.Output.secret(_control_secrets(of_cluster))}, after=mirror)
-        pools = offering.nodes(kubernetes.node_sets, foundation=foundation, keys=of_cluster, control=control, after=finished)
-        of_nodes = pulumi.Output.secret({"authority": of_cluster.authority.public})
         # Mounts of servers are their owner's business here: no file system of the blueprint is mounted on them.
         mounts = [] if offering.in_place else [one.target for one in foundation.mounts]
         expected = {one.hosts.name: node_expectations.expected(one, mounts=mounts, is_replaced=False) for one in kubernetes.node_sets}
+        of_control = dict(provided)
+        if (fleet := offering.fleet()) is not None:
+            # What comes without finishing is told by the control plane what finishing tells others.
+            of_control |= {"fleet": fleet, "expected": {one.hosts.name: expected[one.hosts.name] for one in kubernetes.node_sets if one.is_elastic}}
+        finished = self._finish(control, {**shared, "provided": of_control, "secrets": pulumi.Output.secret(_control_secrets(of_cluster))}, after=mirror)
+        pools = offering.nodes(kubernetes.node_sets, foundation=foundation, keys=of_cluster, control=control, after=finished)
+        of_nodes = pulumi.Output.secret({"authority": of_cluster.authority.public})
+        elastic = {one.hosts.name for one in kubernetes.node_sets if one.is_elastic}
         at_once = {one.hosts.name: rolling.at_once(one.rolling, one.hosts.count) for one in kubernetes.node_sets}
         joined = []
         for pool in pools:
             name = pool.group.name
+            if name in elastic:
+                continue
             of_pool = {
                 "provided": {**provided, "node_set": name, "expected": expected[name]},
                 "secrets": of_nodes,

@@ -46,5 +46,5 @@ def taint_words(node_set: Record) -> list[str]:
 
 
 def has_untainted(node_sets: Sequence[Record]) -> bool:
-    """Say whether some pool takes every pod. Where none does, the control plane takes those that tolerate no taint."""
-    return any(not node_set["taints"] for node_set in node_sets)
+    """Say whether some pool with nodes that always run takes every pod. Where none does, the control plane takes those that tolerate no taint."""
+    return any(not node_set["taints"] and node_set.get("minimum") != 0 for node_set in node_sets)

@@ -89,6 +89,12 @@ def test_nodes_register_with_their_pools_taints_and_keep_them(taints: tuple[dict
     assert f"wanted='{wanted}'\n" in templates.render("taints.sh.j2", role="kubeadm_node", **known)
 
 
+def test_the_control_plane_takes_pods_where_untainted_nodes_may_all_be_away() -> None:
+    """Else an add-on would keep one of them there for good."""
+    assert templates.evaluate("{{ pools | has_untainted }}", pools=[{**node_set(), "minimum": 0}]) is False
+    assert templates.evaluate("{{ pools | has_untainted }}", pools=[{**node_set(), "minimum": 1}]) is True
+
+
 @pytest.mark.parametrize(("pools", "takes_all"), [((), True), (((),), False), (((TAINT,),), True), (((TAINT,), ()), False)])
 def test_the_control_plane_takes_pods_where_every_pool_is_tainted(pools: tuple[tuple[dict[str, str | None], ...], ...], takes_all: bool) -> None:
     view = {"kubernetes": {"node_sets": [node_set(taints=taints) for taints in pools]}}

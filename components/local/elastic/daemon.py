@@ -85,6 +85,7 @@ def sources() -> tuple[Path, ...]:
         sorted(
             [
                 local / "recipe.py",
+                local / "join.py",
                 *local.glob("elastic/*.py"),
                 *local.glob("machine/*.py"),
                 *local.glob("machine/*.sh"),

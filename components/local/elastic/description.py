@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ..machine import host as hosts
 from ..machine import record
 from ..machine.names import StackNames
-from ..recipe import HostPoolInputs, Mount, boot, seeds
+from ..recipe import HostPoolInputs, Mount, boot, join_seeds, seeds
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class Description:
 
 def template(pool: HostPoolInputs) -> str:
     """Give a hash of all that hosts of the pool boot with: one with another is outdated."""
-    return hashlib.sha256(f"{pool.image} {hosts.fingerprint(seeds(pool), boot(pool, 0))}".encode()).hexdigest()[:16]
+    found = (*seeds(pool), *(join_seeds("") if pool.runs_containers else ()))
+    return hashlib.sha256(f"{pool.image} {hosts.fingerprint(found, boot(pool, 0))}".encode()).hexdigest()[:16]
 
 
 def write(pool: HostPoolInputs) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from ..machine import claim, command, power, record
 from ..machine import host as hosts
 from ..machine.names import HostNames, StackNames
-from ..recipe import boot, seeds
+from ..recipe import HostPoolInputs, boot, join_seeds, seeds
 from . import description
 from .description import Description
 
@@ -21,6 +21,8 @@ LOOK_EVERY_S = 0.05
 NOT_BEFORE_S = float(power.PAUSE_S)
 """A host starts so long after it was asked for. Slurm cuts the moment of the request off to whole seconds, so that 2 s would do; a machine with much to do may be late to say the time."""
 MIB_PER_HOST = 45  # three times what an idle compute host was measured to need, as in the catalogue's figure for this target
+MIB_PER_NODE = 250
+"""Of Kubernetes: kubelet, containerd, kube-proxy and the network's pods were measured at 160 MiB and more."""
 SHORTAGE = "shortage.json"
 """Node set → how many of its hosts there can be: a rehearsal of a cloud that has no more. Made by hand, in the stack's `elastic` folder."""
 
@@ -60,9 +62,11 @@ def listed(names: StackNames) -> list[dict[str, Any]]:
     return [host.as_record() for host in _present(names)]
 
 
-def launch(names: StackNames, node_set: str, nodes: Sequence[str], *, token: str, is_whole: bool) -> dict[str, Any]:
+def launch(names: StackNames, node_set: str, nodes: Sequence[str], *, token: str, is_whole: bool, told: str = "") -> dict[str, Any]:
     """Start hosts; those that this launch started already are only named.
 
+    Args:
+        told: how hosts that run containers join their cluster; they find it on their disks.
     Raises:
         RequestRefused: the nodes are not of an elastic pool of this stack.
     """
@@ -83,7 +87,7 @@ def launch(names: StackNames, node_set: str, nodes: Sequence[str], *, token: str
     if len(new) > room:
         refusal, detail = "capacity", f"this machine has room for {room} more hosts of {node_set}"
         new = [] if is_whole else new[:room]
-    failures = _started(names, described, new, token)
+    failures = _started(names, described, new, token, told)
     if failures:
         refusal, detail = "error", "; ".join(failures[:3])
         if is_whole:
@@ -133,7 +137,11 @@ def _present(names: StackNames) -> Iterator[Host]:
 def _room(names: StackNames, described: Description, running: int) -> int:
     shortage = record.read(names.elastic / SHORTAGE) or {}
     rehearsed = int(shortage.get(described.node_set, described.pool.count)) - running
-    return max(0, min(rehearsed, _free_mib() // MIB_PER_HOST))
+    return max(0, min(rehearsed, _free_mib() // _mib_per_host(described.pool)))
+
+
+def _mib_per_host(pool: HostPoolInputs) -> int:
+    return MIB_PER_NODE if pool.runs_containers else MIB_PER_HOST
 
 
 def _free_mib() -> int:
@@ -141,12 +149,12 @@ def _free_mib() -> int:
     return next(int(line.split()[1]) // 1024 for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable:"))
 
 
-def _started(names: StackNames, described: Description, nodes: Sequence[str], token: str) -> list[str]:
+def _started(names: StackNames, described: Description, nodes: Sequence[str], token: str, told: str) -> list[str]:
     failures: list[str] = []
 
     def start(name: str) -> None:
         try:
-            _start(names.host(name), described, token)
+            _start(names.host(name), described, token, told)
         except (OSError, RuntimeError) as error:
             failures.append(f"host {name}: {error}")
 
@@ -155,14 +163,14 @@ def _started(names: StackNames, described: Description, nodes: Sequence[str], to
     return failures
 
 
-def _start(host: HostNames, described: Description, token: str) -> None:
+def _start(host: HostNames, described: Description, token: str, told: str) -> None:
     pool, number = described.pool, int(host.hostname.rpartition("-")[2])
     asked_at = time.monotonic()
     ended([host])  # also what an interrupted start left
     files, start_with = seeds(pool), boot(pool, number)
     hosts.make_disk(host, image=pool.image)
     record.write(host.launch, {"token": token, "at": time.time(), "template": described.template})
-    hosts.write_seeds(host, files)
+    hosts.write_seeds(host, (*files, *(join_seeds(told) if pool.runs_containers else ())))
     hosts.make_host_key(host)
     time.sleep(max(0.0, asked_at + NOT_BEFORE_S - time.monotonic()))
     hosts.start(host, start_with, fingerprint=hosts.fingerprint(files, start_with))

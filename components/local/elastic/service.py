@@ -82,7 +82,8 @@ def _do(names: StackNames, question: Mapping[str, Any]) -> dict[str, Any]:
                 return {"instances": fleet.listed(names)}
             case "launch":
                 nodes, node_set = _texts(question, "nodes"), str(question.get("node_set"))
-                return fleet.launch(names, node_set, nodes, token=str(question.get("token")), is_whole=question.get("whole") is True)
+                told = str(question.get("told") or "")
+                return fleet.launch(names, node_set, nodes, token=str(question.get("token")), is_whole=question.get("whole") is True, told=told)
             case "terminate":
                 fleet.terminate(names, _texts(question, "instances"))
                 return {}

@@ -31,7 +31,9 @@ class SlurmHosts:
         control = pools.fixed(slurm.control, mounts=[*mounts, state])
         templates = {one.hosts.name: pools.elastic(one, mounts=mounts) for one in slurm.node_sets if one.is_elastic}
         compute = tuple(
-            _elastic_hosts(one.hosts, templates[one.hosts.name]) if one.is_elastic else pools.fixed(one.hosts, mounts=mounts, must_have=_expected(one, mounts))
+            fleet.coming_and_going(one.hosts, templates[one.hosts.name])
+            if one.is_elastic
+            else pools.fixed(one.hosts, mounts=mounts, must_have=_expected(one, mounts))
             for one in slurm.node_sets
         )
         login = pools.fixed(shared.cluster.access, mounts=mounts, host_key=keys.login_host.private)
@@ -85,12 +87,6 @@ class _Pools:
             "admin_public_key": self._keys.admin.public,
             "munge_key": self._keys.munge,
         }
-
-
-def _elastic_hosts(group: HostGroup, pool: OwnResource) -> contract.Hosts:
-    """Describe an elastic pool: no host of it is known to the engine, and another template is another boot."""
-    boots = pool.output("template").apply(lambda template: {group.hostlist: template})
-    return contract.Hosts(group=group, described=pulumi.Output.from_input([]), boots=boots, resource=pool)
 
 
 def _balancer(login: contract.Hosts, shared: Foundation, keys: contract.SlurmKeys, *, image: OwnResource) -> contract.Endpoint:

@@ -45,6 +45,9 @@ class KubernetesHosts:
     ) -> Sequence[contract.Hosts]:
         return [one.hosts for one in self._pools]
 
+    def fleet(self) -> None:
+        """Give none: servers that exist already always run."""
+
     def provided(self, kubernetes: Kubernetes, *, foundation: Foundation) -> Mapping[str, Any]:
         groups = [*filter(None, [kubernetes.control]), *(one.hosts for one in kubernetes.node_sets)]
         return {"releases": RELEASES, "rehearsal": False, "addresses": addresses(foundation, groups)}

@@ -8,6 +8,7 @@ import pytest
 
 from blueprints import spec
 from blueprints.finding.subject import ClusterObject
+from components.elastic.kubernetes.model import STARTED_FROM, STOPPING
 from components.inspection import kubernetes
 from components.inspection.codes import Code
 from components.inspection.recorded_cluster import Known
@@ -81,6 +82,29 @@ def test_a_label_that_somebody_changed_is_found(lacks: str, changed: dict[str, s
     labelled["metadata"]["labels"].pop(lacks, None)
     seen = kubernetes.findings(kubernetes.Seen(nodes=(labelled,)), dataclasses.replace(recorded, cluster=cluster), now=NOW)
     assert [(one.code, str(one.subject)) for one in seen] == expected
+
+
+def of_autoscaler(annotations: dict[str, str], **changes: Any) -> dict[str, Any]:
+    return {**(found := node(**changes)), "metadata": {**found["metadata"], "annotations": annotations}}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ((), []),
+        ((of_autoscaler({STARTED_FROM: "a"}),), []),
+        ((of_autoscaler({}, ready="Unknown", taints=[], gpus=0),), []),
+        ((of_autoscaler({STARTED_FROM: "a", STOPPING: "idle"}, unschedulable=True),), []),
+        ((of_autoscaler({STARTED_FROM: "a"}, version="v1.33.1"),), []),
+        ((of_autoscaler({STARTED_FROM: "a"}, unschedulable=True),), [Code.KUBE_NODE_CORDONED]),
+        ((of_autoscaler({STARTED_FROM: "a"}, healthy="False"),), [Code.KUBE_NODE_UNHEALTHY]),
+        ((of_autoscaler({STARTED_FROM: "a"}, taints=[]),), [Code.KUBE_NODE_CHANGED]),
+    ],
+)
+def test_an_elastic_node_may_be_absent_or_on_its_way(nodes: tuple[dict[str, Any], ...], expected: list[str]) -> None:
+    recorded = known()
+    elastic = dataclasses.replace(recorded, cluster=recorded.cluster.with_node_sets(lambda one: dataclasses.replace(one, minimum=0)))
+    assert [one.code for one in kubernetes.findings(kubernetes.Seen(nodes=nodes), elastic, now=NOW)] == expected
 
 
 def test_a_lost_host_of_several_of_a_control_plane_is_found() -> None:
