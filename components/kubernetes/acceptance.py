@@ -198,8 +198,8 @@ class _Gangs:
         self._work.say(f"acceptance: submitting gang {name}")
         apply.apply_one(self._api, _gang(name, self._inputs, self._pool, priority=priority), self._work)
 
-    def runs(self, name: str, *, within_s: float = RUNS_WITHIN_S) -> bool:
-        return self._within(lambda: len(self._running(name)) == self._nodes, within_s, f"gang {name} to run")
+    def runs(self, name: str, *, within_s: float | None = None) -> bool:
+        return self._within(lambda: len(self._running(name)) == self._nodes, within_s or RUNS_WITHIN_S, f"gang {name} to run")
 
     def waits(self, name: str) -> str:
         """Give the reason for which a job waits; empty: it doesn't."""

@@ -82,6 +82,7 @@ LOOK_AT: Mapping[str, str] = {
     "preemption": "the log of kueue-controller-manager in namespace kueue-system",
     "quota that is free again": "the log of kueue-controller-manager in namespace kueue-system",
     "training job": "the log of kubeflow-trainer-controller-manager in namespace kubeflow-system, and that of jobset-controller-manager in jobset-system",
+    "node that comes for a pod": "the journal of clusterwright-autoscaler on the control plane, and that of clusterwright-join on the node",
     "address of a service": "the log of the Deployment controller in namespace metallb-system",
 }
 """Where to look when a check fails."""

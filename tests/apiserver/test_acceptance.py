@@ -81,6 +81,19 @@ def test_queues_without_quota_fail_the_gang_with_the_queues_reason(scheduled: tu
     assert labels.GPU in failed["detail"]
 
 
+def test_a_pod_for_which_no_node_comes_fails_the_elastic_pool(scheduled: tuple[cluster.Cluster, nodes.Nodes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The nodes that are there pass; the queues of this cluster have no quota of an elastic pool."""
+    kubernetes, _ = scheduled
+    monkeypatch.setattr(acceptance, "COMES_WITHIN_S", 3)
+    elastic = acceptance_jobs.PoolInputs("train", (*NODES, "train-4"), gpus=8, always=0)
+    with pytest.raises(PartlyMade) as raised:
+        acceptance.Acceptance().create(inputs(kubernetes, pools=(elastic,)), works.Notes().work())
+    first, second = raised.value.outputs["checks"]
+    assert (first["verdict"], first["expected"], first["measured"]) == ("pass", "0–5 ready with 8 GPUs each", "4")
+    assert (second["verdict"], second["measured"], checks.finding(second).code) == ("fail", "it waits", "CW938")
+    assert "inactive" in second["detail"]  # it names a flavor that is not there
+
+
 def test_a_pod_that_opens_all_gpus_of_a_node_fails_with_what_it_said(scheduled: tuple[cluster.Cluster, nodes.Nodes]) -> None:
     kubernetes, simulated = scheduled
     simulated.confines = False

@@ -73,7 +73,7 @@ def test_it_joins_as_nodes_that_finishing_joins(told: dict[str, Any]) -> None:
 
 def test_kubeadm_overlooks_for_it_what_it_overlooks_for_containers() -> None:
     role = "kubeadm_node"
-    assert IGNORED == templates.value("kubeadm_node_ignored + kubeadm_node_ignored_in_containers", role=role)
+    assert templates.value("kubeadm_node_ignored + kubeadm_node_ignored_in_containers", role=role) == IGNORED
 
 
 def test_its_files_are_those_of_other_nodes(told: dict[str, Any]) -> None:

@@ -73,6 +73,9 @@ MUTATIONS = (
         ("tests/blueprints/resolve/test_control.py",),
     ),
     # Nodes that come and go
+    Mutation("components/elastic/kubernetes/decide.py", "(is_alone and self.is_taken) or not", "not", ("tests/elastic/test_kubernetes.py",)),
+    Mutation("components/elastic/kubernetes/decide.py", " or node.is_cordoned:", ":", ("tests/elastic/test_kubernetes.py",)),
+    Mutation("components/kubernetes/queues.py", "{} if pool in elastic else", "{} if not pool else", ("tests/components/kubernetes/test_queues.py",)),
     Mutation("components/elastic/decide/judge.py", "if case.hold and not case.is_trial:", "if case.hold:", ("tests/elastic/test_judge.py",)),
     Mutation(
         "components/elastic/decide/judge.py",

@@ -71,6 +71,16 @@ def test_objects_grow_with_accounts_and_pools_and_not_with_nodes() -> None:
     assert len(objects(cluster(pools=("train", "serve")))) - len(few) == 1
 
 
+def test_kueue_does_not_look_for_room_on_nodes_that_come_with_pods() -> None:
+    """It would admit nothing while they are away. The flavor has another name: what it says of topology can't change."""
+    elastic = cluster(nodes=2).with_node_sets(lambda one: dataclasses.replace(one, minimum=0))
+    for wanted, name, levels in ((cluster(nodes=2), "train", {"topologyName"}), (elastic, "train.elastic", set())):
+        [flavor] = [one for one in objects(wanted) if one["kind"] == "ResourceFlavor"]
+        assert (flavor["metadata"]["name"], flavor["spec"].keys() & {"topologyName"}) == (name, levels)
+        of_queues = [one["spec"]["resourceGroups"][0]["flavors"] for one in objects(wanted) if one["kind"] == "ClusterQueue"]
+        assert {one["name"] for found in of_queues for one in found} == {name}
+
+
 def test_queues_share_what_the_others_leave() -> None:
     found = {one["metadata"]["name"]: one["spec"] for one in objects(cluster()) if one["kind"] == "ClusterQueue"}
     assert {one["cohort"] for one in found.values()} == {"starter"}

@@ -17,6 +17,7 @@ from components.elastic import table as fleet_table
 from components.local import fleet as local_fleet
 from components.local import recipe
 from components.local.elastic import daemon, description, fleet
+from components.local.machine import host as hosts
 from components.local.machine import names
 from components.local.machine.names import StackNames
 
@@ -74,6 +75,38 @@ def test_a_description_is_read_as_it_was_written(state: Path) -> None:
 )
 def test_hosts_are_outdated_by_what_they_boot_with_and_by_nothing_else(changed: dict[str, Any], is_other: bool) -> None:
     assert (description.template(dataclasses.replace(POOL, **changed)) != description.template(POOL)) is is_other
+
+
+NODE = dataclasses.replace(POOL, role=recipe.NODE, munge_key="")
+
+
+def test_what_joins_a_cluster_by_itself_is_part_of_what_its_hosts_start_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before, of_slurm = description.template(NODE), description.template(POOL)
+    changed = tmp_path / "join.py"
+    changed.write_text("print('joined otherwise')")
+    monkeypatch.setattr(recipe.join, "__file__", str(changed))
+    assert description.template(NODE) != before
+    assert description.template(POOL) == of_slurm
+
+
+def test_what_a_node_is_told_is_for_root_alone_and_starts_what_joins() -> None:
+    found = {one.path: one for one in recipe.join_seeds('{"token": "planted"}')}
+    [told] = [one for one in found.values() if b"planted" in one.content]
+    assert told.mode == 0o600
+    assert Path(told.path).parent.name in hosts.PRIVATE_FOLDERS
+    unit = found["/etc/systemd/system/clusterwright-join.service"].content.decode()
+    assert f"ConditionPathExists={told.path}\n" in unit
+    assert next(one.path for one in found.values() if one.content.startswith(b'"""')) in unit
+    assert any(
+        path.startswith("/etc/systemd/system/multi-user.target.d/") and b"Wants=clusterwright-join.service" in one.content for path, one in found.items()
+    )
+
+
+def test_a_control_plane_has_the_door_where_a_pool_is_elastic() -> None:
+    def targets(*, starts_hosts: bool) -> set[str]:
+        return {bind.target for bind in recipe.boot(dataclasses.replace(NODE, role=recipe.CONTROL_PLANE, starts_hosts=starts_hosts), 0).binds}
+
+    assert targets(starts_hosts=True) - targets(starts_hosts=False) == {hosts.GUEST_DOOR}
 
 
 def test_only_controllers_have_the_door_mounted() -> None:
