@@ -15,7 +15,7 @@ from blueprints import spec
 from blueprints.project import project_root
 from components.elastic import table as fleet_table
 from components.local import fleet as local_fleet
-from components.local import recipe
+from components.local import join, recipe
 from components.local.elastic import daemon, description, fleet
 from components.local.machine import host as hosts
 from components.local.machine import names
@@ -84,7 +84,7 @@ def test_what_joins_a_cluster_by_itself_is_part_of_what_its_hosts_start_from(mon
     before, of_slurm = description.template(NODE), description.template(POOL)
     changed = tmp_path / "join.py"
     changed.write_text("print('joined otherwise')")
-    monkeypatch.setattr(recipe.join, "__file__", str(changed))
+    monkeypatch.setattr(join, "__file__", str(changed))
     assert description.template(NODE) != before
     assert description.template(POOL) == of_slurm
 
