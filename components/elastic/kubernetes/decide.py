@@ -105,7 +105,7 @@ def decide(
         step = _of_host(name, node_set, instances.get(name), nodes.get(name), memory, now)
         if step:
             steps.append(step)
-        if isinstance(step, End) and step.instance:
+        if isinstance(step, End) and step.instance and name not in memory.used:  # a host that has run pods and dies is no failed start
             memory = memory.paused(node_set.name, step.why, _fitting(waiting, templates[node_set.name]), now)
     ending = {step.node for step in steps if isinstance(step, Stop | End)}
     living = {name for name in instances if name not in ending}
