@@ -111,6 +111,13 @@ def choose(
             why="its disk has the only copy of the Kubernetes cluster's state",
             remedy="delete the cluster with `clusterwright down` and create it again; with `control: {highly_available: true}`, hosts can be rebuilt one by one",
         )
+    of_autoscaler = {one.hosts.name for one in cluster.node_sets if one.is_elastic and one.scheduler == "kubernetes"}
+    if others := [name for name in named if name not in recorded and running[name] in of_autoscaler]:
+        raise Problem(
+            f"{hostlist.compress(others)} can't be rebuilt",
+            why="the autoscaler of Kubernetes starts and ends the nodes of this pool, each with a new disk",
+            remedy=f"let its pods leave with `clusterwright kubectl -- drain {others[0]} --ignore-daemonsets`, then `kubectl uncordon` it: it goes when it is idle",
+        )
     return tuple(Host(name, *recorded[name]) if name in recorded else Host(name, running[name], COMPUTE, is_elastic=True) for name in named)
 
 

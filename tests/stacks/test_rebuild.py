@@ -52,6 +52,12 @@ def nodes(**states: str) -> dict[str, Node]:
     return {name.replace("_", "-"): Node(name.replace("_", "-"), "idle", frozenset({"drain"} if reason else ()), reason) for name, reason in states.items()}
 
 
+def test_nodes_that_an_autoscaler_starts_and_ends_are_refused() -> None:
+    elastic = load("starter-kubernetes", target="local", stack="test", facts=this_machine.facts(), overrides={"pools.train.nodes": {"min": 0, "max": 2}})
+    with pytest.raises(Problem, match="can't be rebuilt"):
+        chosen("train-0", cluster=elastic, running={"train-0": "train"}, recorded={"kubernetes-0": ("kubernetes", "kubernetes")}, keeps_state=True)
+
+
 def test_host_lists_name_each_host_once(cluster: ClusterSpec) -> None:
     assert [host.name for host in chosen("train-[0-1]", "train-1", "login-0", cluster=cluster)] == ["train-0", "train-1", "login-0"]
 
