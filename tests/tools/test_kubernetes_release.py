@@ -164,6 +164,21 @@ def test_a_full_disk_is_one_page_and_leaves_nothing(small: release.Release) -> N
     assert "Traceback" not in answer.stderr
 
 
+def test_scripts_of_a_module_are_in_its_image_and_not_among_the_programs(small: release.Release) -> None:
+    script = small.state / "module/script/install.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("#!/bin/sh\necho installed\n")
+    pins = small.part("alpha") / "part.toml"
+    text = pins.read_text().replace('files = { "usr/bin/alpha" = "alpha" }', 'files = { "install.sh" = "install.sh", "usr/bin/alpha" = "alpha" }')
+    pins.write_text(f'{text}\n[copied]\nmodule = "example.com/alpha"\nfiles = ["script/install.sh"]\n')
+    answer = small.run()
+    assert answer.returncode == 0, answer.stderr
+    folder = Path(answer.stdout.strip())
+    layers = [file.read_bytes() for file in (folder / "registry").rglob("data")]
+    assert any(b"echo installed" in one for one in layers)
+    assert "install.sh" not in {one.name for one in (folder / "bin").iterdir()}
+
+
 def offer(small: release.Release, *, checksum_of: bytes) -> None:
     """Let the part `alpha` be downloadable."""
     checksum = hashlib.sha256(checksum_of).hexdigest()

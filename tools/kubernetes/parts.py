@@ -16,6 +16,8 @@ import recipe
 
 LAYER_FILE = "layer.json"
 """In the folder of a part with a root file system: the layer that other parts' images share."""
+SCRIPTS = "scripts"
+"""In the folder of a part: what its module ships for its image. Hosts need none of it."""
 
 
 def make(part: recipe.Part, folder: Path, work: Path, made: Mapping[str, Path]) -> None:
@@ -29,6 +31,11 @@ def make(part: recipe.Part, folder: Path, work: Path, made: Mapping[str, Path]) 
     downloaded = downloads.fetch(part, folder / "bin")
     if missing := {program: package for program, package in part.programs.items() if program not in downloaded}:
         builds.build(part, missing, work, folder / "bin")
+    if part.copied is not None:
+        module = builds.module_folder(builds.find_go(), part, work, part.copied.module)
+        (folder / SCRIPTS).mkdir()
+        for file in part.copied.files:
+            shutil.copyfile(module / file, folder / SCRIPTS / Path(file).name)
     stored = {image.reference: _entry(part, _add(image, part, folder, storage, made)) for image in part.images}
     (folder / "images.json").write_text(json.dumps(stored, indent=2, sort_keys=True) + "\n")
     for manifest in part.manifests:
@@ -43,7 +50,8 @@ def _add(image: recipe.Image, part: recipe.Part, folder: Path, storage: images.S
         storage.link_layer(images.Storage(base / "registry"), layer)
         layers.append(layer)
     if image.files:
-        layers.append(storage.add_layer({path: folder / "bin" / program for path, program in image.files.items()}))
+        scripts = {Path(file).name for file in part.copied.files} if part.copied else set()
+        layers.append(storage.add_layer({path: folder / (SCRIPTS if name in scripts else "bin") / name for path, name in image.files.items()}))
     return storage.add_image(
         images.repository_of(image.name), image.tag, layers=layers, process=images.Process(image.entrypoint, image.user, image.environment)
     )

@@ -36,7 +36,7 @@ class Image:
     name: str
     tag: str
     files: Mapping[str, str] = field(default_factory=dict)
-    """Path in the image → program of the part."""
+    """Path in the image → program or script of the part."""
     entrypoint: tuple[str, ...] = ()
     base: str = ""
     """Name of the part whose root file system lies below, maybe the image's own; empty: the programs are all there is."""
@@ -82,6 +82,14 @@ class Derived:
 
 
 @dataclass(frozen=True, slots=True)
+class Copied:
+    """Scripts that a module ships for its image, which name them by their files' names."""
+
+    module: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Packages:
     """A root file system of Debian packages."""
 
@@ -105,6 +113,7 @@ class Part:
     """Program → Go package."""
     ldflags: str = ""
     derived: Derived | None = None
+    copied: Copied | None = None
     packages: Packages | None = None
     images: tuple[Image, ...] = ()
     manifests: tuple[Manifest, ...] = ()
@@ -172,6 +181,7 @@ def read_part(folder: Path) -> Part:
         programs=table.get("programs", {}),
         ldflags=table.get("ldflags", ""),
         derived=Derived(table["derived"]["module"], table["derived"]["file"], tuple(table["derived"]["without"])) if "derived" in table else None,
+        copied=Copied(table["copied"]["module"], tuple(table["copied"]["files"])) if "copied" in table else None,
         packages=Packages(table["packages"]["suite"], tuple(table["packages"]["include"]), table["packages"]["links"]) if "packages" in table else None,
         images=images,
         manifests=manifests,
