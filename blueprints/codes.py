@@ -183,6 +183,7 @@ class Code(FindingCode):
     POLICIES_NOT_ENFORCED = "CW477", WARNING, "nothing enforces the network policies of accounts", "keep the add-on network-policies"
     TAINT_DUPLICATE = "CW480", ERROR, "two taints of a pool with the same key and effect", "remove one of the two"
     LOAD_BALANCER_EMPTY = "CW481", WARNING, "MetalLB without addresses", "write `kubernetes.load_balancer_cidr`"
+    SECONDARY_NETWORK = "CW485", ERROR, "a network in which pods can't get an interface, or addresses there that are not free", "name an Ethernet interface that all nodes of a pool have, and a free part of its network"
     KWOK_POOL_UNKNOWN = "CW478", ERROR, "simulated nodes of a pool that Kubernetes doesn't have", "name a pool of Kubernetes"
     ALERTS_WITHOUT_METRICS = "CW479", ERROR, "alerts of a cluster whose metrics nobody collects", "write `metrics: true`, or remove `alert_webhook`"
     QUOTA_OVER_CAPACITY = "CW476", WARNING, "an account with a larger quota than Kubernetes' nodes have", "write at most what the nodes have"

@@ -20,6 +20,7 @@ class When(enum.StrEnum):
     SIMULATED_GPUS = "simulated-gpus"
     POD_NETWORK = "pod-network"
     OWN_NETWORK = "own-network"
+    SECONDARY_NETWORKS = "secondary-networks"
 
 
 class InstalledBy(enum.StrEnum):
@@ -52,7 +53,7 @@ class Addon:
     @property
     def can_be_chosen(self) -> bool:
         """Whether a blueprint can switch it on or off."""
-        return self.when not in (When.ALWAYS, When.POD_NETWORK, When.SIMULATED_GPUS)
+        return self.when not in (When.ALWAYS, When.POD_NETWORK, When.SIMULATED_GPUS, When.SECONDARY_NETWORKS)
 
 
 @functools.cache

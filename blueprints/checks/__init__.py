@@ -39,6 +39,7 @@ from . import (
     references,
     scale,
     schedulers,
+    secondary_networks,
     shared_address,
     site_network,
     software,
@@ -53,7 +54,7 @@ Check: TypeAlias = Callable[[spec.ClusterSpec, language.Blueprint, document.Docu
 _CHECKS: tuple[Check, ...] = (
     *(hosts.check, inventory.check, rails.check, names.check, duplicates.check, bmcs.check),
     *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, whole_nodes.check),
-    *(schedulers.check, kubernetes.check, load_balancers.check, namespaces.check, maintenance.check),
+    *(schedulers.check, kubernetes.check, load_balancers.check, secondary_networks.check, namespaces.check, maintenance.check),
     *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check, acceptance.check),
     *(
         identifiers.check,

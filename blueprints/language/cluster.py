@@ -20,6 +20,7 @@ from .section import (
     HostAddress,
     HostList,
     Identifier,
+    InterfaceName,
     Ipv4,
     KeyFingerprint,
     OrEmpty,
@@ -170,6 +171,11 @@ class Kubernetes(Section):
     load_balancer_cidr: Cidr | None = Field(
         default=None,
         description="Free addresses of the hosts' network for services of type LoadBalancer (`10.20.3.0/27`). Installs the add-on metallb. Default: such services get none.",
+    )
+    secondary_networks: dict[InterfaceName, Cidr] = Field(
+        default={},
+        max_length=64,
+        description="Interface of the nodes, such as a rail → free addresses of its network for pods that ask for an interface there: `{rail0: 10.40.0.128/25}`. Installs the add-ons multus and whereabouts.",
     )
     pod_network: Literal["flannel"] = Field(default="flannel", description="The network between pods.")
     addons: dict[CatalogName, bool] = Field(

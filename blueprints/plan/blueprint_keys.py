@@ -52,7 +52,7 @@ KEYS: Mapping[str, str] = {
     **dict.fromkeys(_SCHEDULERS, "scheduler"),
     "slurm.run_by": "control.managed",
     **{f"kubernetes.{key}": f"kubernetes.{key}" for key in ("version", "pod_cidr", "service_cidr", "load_balancer_cidr", "pod_network", "registry")},
-    **{f"kubernetes.{key}.{change}": f"kubernetes.{key}.{change}" for key in ("addons", "kwok_nodes") for change in "+-"},
+    **{f"kubernetes.{key}.{change}": f"kubernetes.{key}.{change}" for key in ("addons", "kwok_nodes", "secondary_networks") for change in "+-"},
     "kubernetes.control.members": "control.hosts",
     "kubernetes.control.machine.name": "control.machine",
     "software.profile": "software",

@@ -161,7 +161,7 @@ def _answering(kubernetes: spec.Kubernetes | None, known: spec.Site | None) -> s
     host = known.by_name.get(name)
     first = host.address if host else ""
     endpoint = kubernetes_parts.placed(kubernetes, first=first, shared=known.address)
-    return dataclasses.replace(kubernetes, endpoint=endpoint)
+    return dataclasses.replace(kubernetes, endpoint=endpoint, secondary_networks=kubernetes_parts.as_known(kubernetes.secondary_networks, known))
 
 
 def _pools_at(node_sets: Sequence[spec.NodeSet], plan: addresses.Plan, nodes_before: int) -> tuple[spec.NodeSet, ...]:

@@ -72,6 +72,7 @@ def kubernetes(context: Context, node_sets: Sequence[spec.NodeSet], software: sp
         addons=kubernetes_parts.chosen_addons(context, own),
         kwok_nodes=kubernetes_parts.kwok_nodes(context, own),
         load_balancer_cidr=kubernetes_parts.load_balancer_cidr(context),
+        secondary_networks=kubernetes_parts.secondary_networks(context),
         qos=people.qualities(context.blueprint),
     )
 

@@ -82,6 +82,7 @@ def chosen_addons(context: Context, node_sets: Sequence[spec.NodeSet]) -> tuple[
         When.GPUS: any(not one.simulated for one in gpus),
         When.SIMULATED_GPUS: any(one.simulated for one in gpus),
         When.POD_NETWORK: not counts.kubernetes_offering(context).is_managed,
+        When.SECONDARY_NETWORKS: has_secondary_networks(context),
         When.OWN_NETWORK: not counts.kubernetes_offering(context).is_managed,
     }
     return tuple(spec.Addon(one.name, one.version) for one in _installed(context, wanted, present))
@@ -103,6 +104,36 @@ def kwok_nodes(context: Context, node_sets: Sequence[spec.NodeSet]) -> tuple[spe
 def load_balancer_cidr(context: Context) -> str:
     """Give the addresses of services that are reached from outside; empty where there are none, or a service of a cloud has load balancers of its own."""
     return "" if counts.kubernetes_offering(context).is_managed else context.blueprint.kubernetes.load_balancer_cidr or ""
+
+
+def has_secondary_networks(context: Context) -> bool:
+    """Say whether pods can ask for further interfaces; a service of a cloud has its own way."""
+    return bool(context.blueprint.kubernetes.secondary_networks) and not counts.kubernetes_offering(context).is_managed
+
+
+def secondary_networks(context: Context) -> tuple[spec.SecondaryNetwork, ...]:
+    """Give the networks in which pods can ask for an interface, each as wide as the addresses of its pods until the inventory says more (`as_known`)."""
+    if not has_secondary_networks(context):
+        return ()
+    return tuple(_secondary_network(name, pods, pods) for name, pods in context.blueprint.kubernetes.secondary_networks.items())
+
+
+def as_known(networks: Sequence[spec.SecondaryNetwork], site: spec.Site) -> tuple[spec.SecondaryNetwork, ...]:
+    """Give networks as wide as those in which hosts have addresses by the inventory."""
+    known: dict[str, str] = {}
+    for host in site.hosts:
+        for one in host.interfaces:
+            if one.address:
+                known.setdefault(one.name, str(ipaddress.IPv4Interface(one.address).network))
+    return tuple(_secondary_network(one.name, known.get(one.name, one.cidr), one.pods) for one in networks)
+
+
+def _secondary_network(name: str, cidr: str, pods: str) -> spec.SecondaryNetwork:
+    """Give a network with the part of it that pods get, without the addresses that stand for all of it."""
+    whole, part = ipaddress.IPv4Network(cidr), ipaddress.IPv4Network(pods)
+    first, last = max(int(part[0]), int(whole[0]) + 1), min(int(part[-1]), int(whole[-1]) - 1)
+    usable = (str(ipaddress.IPv4Address(first)), str(ipaddress.IPv4Address(last))) if first <= last else ("", "")
+    return spec.SecondaryNetwork(name, cidr, pods, *usable)
 
 
 def _installed(context: Context, wanted: set[str], present: dict[When, bool]) -> Iterator[catalog.Addon]:
@@ -128,6 +159,6 @@ def _check_known(context: Context) -> None:
             context.error(Code.ADDON_UNKNOWN, SECTION, "addons", name, what=what, why=why, remedy=remedy)
         elif not known[name].can_be_chosen:
             what = f"a blueprint can't switch the add-on {name} on or off"
-            is_network = known[name].when == When.POD_NETWORK
-            why = "`kubernetes.pod_network` chooses it" if is_network else "a cluster has it where its nodes need it"
+            keys = {When.POD_NETWORK: "`kubernetes.pod_network` chooses it", When.SECONDARY_NETWORKS: "`kubernetes.secondary_networks` asks for it"}
+            why = keys.get(known[name].when, "a cluster has it where its nodes need it")
             context.error(Code.ADDON_FIXED, SECTION, "addons", name, what=what, why=why, remedy="remove it from `addons`")

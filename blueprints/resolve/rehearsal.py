@@ -134,6 +134,9 @@ def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Bluep
         known = [f"{one.count} nodes of {one.name}" for one in cluster.kubernetes.kwok_nodes]
         which = f"The {message_text.listed(known)}, and nodes that you add with kwok," if known else "Nodes that you add with kwok"
         sentences.append(f"{which} are simulated: they exist in the API alone, and nothing runs in their pods.")
+    if cluster.kubernetes and cluster.kubernetes.secondary_networks:
+        names = message_text.listed(one.name for one in cluster.kubernetes.secondary_networks)
+        sentences.append(f"The hosts have no interfaces of their own for {names}: pods get theirs on the hosts' only one.")
     if cluster.controllers and blueprint.accounting.database == "managed":
         sentences.append(_DATABASE if cluster.controllers == 1 else _DATABASE_OF_TWO)
     if cluster.controllers and catalog.asks_for_service(blueprint.control.managed, counts.SLURM):

@@ -11,7 +11,7 @@ from .hosts import Gpus, Hardware, HostGroup, Machine, MigSlices, Nic
 from .network import Network, Subnet
 from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
 from .people import Account, Login, User, accounts_of_jobs
-from .schedulers import METALLB, POLICY_ENFORCER, Addon, Database, Kubernetes, KwokNodes, Qos, Slurm
+from .schedulers import METALLB, POLICY_ENFORCER, Addon, Database, Kubernetes, KwokNodes, Qos, SecondaryNetwork, Slurm
 from .site import Site, SiteBmc, SiteHost, SiteInterface, SiteRoce, SiteRoute, port_address
 from .software import Software
 from .storage import HOMES, Exchange, FileSystem
@@ -50,6 +50,7 @@ __all__ = [
     "Partition",
     "People",
     "Qos",
+    "SecondaryNetwork",
     "Service",
     "Site",
     "SiteBmc",

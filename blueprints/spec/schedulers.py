@@ -80,6 +80,21 @@ class KwokNodes:
         return f"{self.pool}-kwok"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class SecondaryNetwork:
+    """A network of an interface that nodes have, in which pods can ask for an interface."""
+
+    name: Annotated[str, cost.in_place("pods can ask for an interface in the other network")]
+    """That of the interface."""
+    cidr: Annotated[str, cost.in_place("pods that start from now on get the other length of the prefix")]
+    """The whole network, of which the pods' addresses are a part."""
+    pods: Annotated[str, cost.in_place("pods that start from now on get addresses of the other range")]
+    """Addresses of pods."""
+    first: Annotated[str, cost.FOLLOWS] = ""
+    """The first address that a pod can have; empty, as is the next: there is none."""
+    last: Annotated[str, cost.FOLLOWS] = ""
+
+
 METALLB = "metallb"
 """The add-on that gives services of type LoadBalancer their addresses where no cloud does."""
 POLICY_ENFORCER = "network-policies"
@@ -135,6 +150,14 @@ class Kubernetes:
         str, cost.in_place("services of type LoadBalancer get addresses of the other range; what reaches them at an old one ends")
     ] = ""
     """Addresses of services that are reached from outside; empty: none."""
+
+    secondary_networks: Annotated[
+        tuple[SecondaryNetwork, ...],
+        cost.Entries(
+            added=cost.in_place("pods can ask for an interface in the network"),
+            removed=cost.in_place("pods that ask for it no longer start; those that run keep their interface"),
+        ),
+    ] = ()
 
     @property
     def enforces_policies(self) -> bool:

@@ -85,6 +85,7 @@ def kubernetes_view(spec: ClusterSpec) -> dict[str, Any]:
             "control": _hosts(kubernetes.control) if kubernetes.control else None,
             "node_sets": [_kubernetes_nodes(one) for one in kubernetes.node_sets],
             **({"racks": racks} if spec.site and (racks := dict(spec.site.racks)) else {}),
+            **({"secondary_networks": networks} if (networks := _secondary_networks(spec)) else {}),
         },
     }
 
@@ -226,6 +227,16 @@ def _domain_racks(spec: ClusterSpec) -> dict[str, str]:
     joined = [name for node_set in spec.node_sets if node_set.scheduler == "slurm" and node_set.hosts.machine.domain_nodes for name in node_set.hosts.hostnames]
     racks = spec.site.racks if joined and spec.site else {}
     return {name: racks[name] for name in joined} if racks.keys() >= {*joined} else {}
+
+
+def _secondary_networks(spec: ClusterSpec) -> list[dict[str, Any]]:
+    """Give the networks in which pods ask for an interface, with the hardware address that each host has there; without an inventory, all hosts have it."""
+    found = []
+    for one in spec.kubernetes.secondary_networks if spec.kubernetes else ():
+        hosts = spec.site.hosts if spec.site else ()
+        macs = {host.name: interface.mac for host in hosts for interface in host.interfaces if interface.name == one.name}
+        found.append({"name": one.name, "cidr": one.cidr, "first": one.first, "last": one.last, **({"macs": macs} if spec.site else {})})
+    return found
 
 
 def _kubernetes_nodes(node_set: NodeSet) -> dict[str, Any]:

@@ -55,6 +55,7 @@ class Code(FindingCode):
     GPUS_OF_POD = "CW936", ERROR, "a pod can open GPUs that it was not given, or can't open its own", "look at the log of the device plugin, and at the journals of kubelet and containerd on the node"
     SERVICE_ADDRESS = "CW937", ERROR, "a service of type LoadBalancer gets no address, or one of another range", "look at the log of the Deployment controller in namespace metallb-system"
     NODE_THAT_COMES = "CW938", ERROR, "no node of an elastic pool comes for a pod", "look at `journalctl --unit clusterwright-autoscaler` on the control plane, and `clusterwright kubectl -- describe pods`"
+    INTERFACES_OF_POD = "CW939", ERROR, "a pod gets no interface in a secondary network, or an address of another range", "look at the logs of kube-multus-ds and whereabouts in namespace kube-system, and at the journal of containerd on the node"
     GPU_DIAGNOSTICS = "CW940", (ERROR, WARNING, NOTE), "DCGM's diagnostic finds a GPU unfit, or could not run", "look at what the check names; `dcgmi diag` on the node tests again"
     # fmt: on
 
@@ -102,6 +103,7 @@ NAMES = {
     "GPUs of a pod": Code.GPUS_OF_POD,
     "address of a service": Code.SERVICE_ADDRESS,
     "node that comes for a pod": Code.NODE_THAT_COMES,
+    "interfaces of a pod": Code.INTERFACES_OF_POD,
 }
 """What a document of acceptance calls a check."""
 LEVELS = {"fail": ERROR, "error": ERROR, "warn": WARNING}

@@ -12,15 +12,13 @@ from blueprints.spec import NodeSet
 
 from ..finish import checks, inspection_results
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
-from . import acceptance_jobs, apply, confinement, group, labels, queues, readiness, service_addresses, training
+from . import acceptance_jobs, apply, confinement, group, labels, pod_interfaces, queues, readiness, service_addresses, training
 from .acceptance_jobs import AcceptanceInputs, PoolInputs
 from .api import Api, Key
 
 NODES_WITHIN_S, RUNS_WITHIN_S, DECIDES_WITHIN_S = 120, 120, 60
 COMES_WITHIN_S = 600
 """From a waiting pod to one that runs on a node that was started for it, with a second try where a first host fails."""
-PAUSE = "registry.k8s.io/pause"
-"""The image whose container waits until it is ended; every release has it."""
 
 
 class Acceptance(Kind[AcceptanceInputs]):
@@ -72,6 +70,10 @@ def run(api: Api, inputs: AcceptanceInputs, work: Work) -> list[dict[str, Any]]:
     found = [*_nodes(api, inputs, work)]
     if inputs.load_balancer_cidr:
         found += service_addresses.checks(api, inputs.load_balancer_cidr, work)
+    if not _has_failed(found):
+        for one in inputs.pools:
+            if one.name in inputs.secondary_networks and one.always:
+                found += pod_interfaces.checks(api, inputs, one, work)
     pool = next((one for one in inputs.pools if one.gpus and one.always), None)
     if _has_failed(found):
         return found
@@ -248,7 +250,7 @@ class _Gangs:
 def _gang(name: str, inputs: AcceptanceInputs, pool: PoolInputs, *, priority: bool) -> dict[str, Any]:
     container = {
         "name": "pause",
-        "image": acceptance_jobs.image(inputs, PAUSE),
+        "image": acceptance_jobs.image(inputs, acceptance_jobs.PAUSE),
         "securityContext": {
             "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": True, "runAsUser": 65535, "seccompProfile": {"type": "RuntimeDefault"},
         },

@@ -19,6 +19,8 @@ GONE_WITHIN_S = 120
 LOW = -1000
 """Priority of acceptance's jobs; those of users have 0 or more."""
 PASS, FAIL = "pass", "fail"
+PAUSE = "registry.k8s.io/pause"
+"""The image whose container waits until it is ended; every release has it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class AcceptanceInputs:
     """The cluster has the Trainer, and a training job proves it."""
     load_balancer_cidr: str = ""
     """Addresses that services of type LoadBalancer get; empty: none."""
+    secondary_networks: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
+    """Pool → network in which its pods can ask for an interface → addresses that they get there."""
 
 
 def check(subject: str, name: str, expected: str, measured: str, detail: str, *, ok: bool) -> dict[str, Any]:
@@ -83,6 +87,7 @@ LOOK_AT: Mapping[str, str] = {
     "quota that is free again": "the log of kueue-controller-manager in namespace kueue-system",
     "training job": "the log of kubeflow-trainer-controller-manager in namespace kubeflow-system, and that of jobset-controller-manager in jobset-system",
     "node that comes for a pod": "the journal of clusterwright-autoscaler on the control plane, and that of clusterwright-join on the node",
+    "interfaces of a pod": "`clusterwright kubectl -- describe pods`, the logs of kube-multus-ds and whereabouts in namespace kube-system, and the journal of containerd on the node",
     "address of a service": "the log of the Deployment controller in namespace metallb-system",
 }
 """Where to look when a check fails."""

@@ -10,7 +10,7 @@ from blueprints import catalog
 from blueprints.spec import METALLB, ClusterSpec, FileSystem
 
 from ..provider.resource import OwnResource
-from . import acceptance, kwok_nodes, load_balancers, queues, settings
+from . import acceptance, kwok_nodes, load_balancers, queues, secondary_networks, settings
 
 KUEUE, KWOK, TRAINER = "kueue", "kwok", "trainer"
 
@@ -77,6 +77,8 @@ def install(
         proven["trains"] = True
     if balanced:
         proven["load_balancer_cidr"] = kubernetes.load_balancer_cidr
+    if kubernetes.secondary_networks:
+        proven["secondary_networks"] = secondary_networks.of_pools(kubernetes.node_sets, kubernetes.secondary_networks, spec.site)
     return _accept(spec, proven, reached, [*after, *applied], opts)
 
 

@@ -11,7 +11,7 @@ from blueprints import durations
 from blueprints.spec import Account, ClusterSpec, FileSystem, Kubernetes, NodeSet, Qos, User, accounts_of_jobs
 
 from . import file_systems as mounted
-from . import kwok_nodes, labels, network_policies, pod_rules, quotas
+from . import kwok_nodes, labels, network_policies, pod_rules, quotas, secondary_networks
 
 KUEUE, KUEUE_TOPOLOGY = "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1alpha1"
 RBAC = "rbac.authorization.k8s.io"
@@ -35,7 +35,14 @@ def shared(spec: ClusterSpec, *, has_queues: bool = True) -> list[dict[str, Any]
         has_queues: Kueue is installed; without it there are rights and namespaces alone.
     """
     node_sets, qos = _parts(spec)
-    found = [*roles(spec.users), topology(spec), *flavors(node_sets), *priorities(qos), *time_limits(qos)]
+    networks = kubernetes_of(spec).secondary_networks
+    found = [
+        *roles(spec.users, others=(secondary_networks.RULE,) if networks else ()),
+        topology(spec),
+        *flavors(node_sets),
+        *priorities(qos),
+        *time_limits(qos),
+    ]
     return [*(one for one in found if has_queues or not _is_queueing(one)), *of_pods(spec)]
 
 
@@ -51,6 +58,7 @@ def by_account(spec: ClusterSpec, *, has_queues: bool = True, file_systems: Sequ
         name: [
             *(one for one in of_account(account, spec, node_sets, qos) if has_queues or not _is_queueing(one)),
             *mounted.claims(name, file_systems, marks=MANAGED),
+            *secondary_networks.objects(name, [one.name for one in kubernetes_of(spec).secondary_networks], marks=MANAGED),
         ]
         for name, account in accounts.items()
     }
@@ -66,11 +74,16 @@ def of_pods(spec: ClusterSpec) -> Iterator[dict[str, Any]]:
         yield from pod_rules.of_fabrics(marks=MANAGED)
 
 
-def roles(users: Sequence[User]) -> Iterator[dict[str, Any]]:
-    """What members of an account may do in its namespace, what everybody may look at, and who administers."""
+def roles(users: Sequence[User], *, others: Sequence[Mapping[str, Any]] = ()) -> Iterator[dict[str, Any]]:
+    """What members of an account may do in its namespace, what everybody may look at, and who administers.
+
+    Args:
+        others: rules for members of accounts that not every cluster has.
+    """
     aggregated = {f"{RBAC}/aggregate-to-edit": "true"}
     rules = [{"apiGroups": [*groups], "resources": [*resources], "verbs": ["*"]} for groups, resources in JOB_RULES]
     rules.append({"apiGroups": ["kueue.x-k8s.io"], "resources": ["localqueues", "workloads"], "verbs": ["get", "list", "watch"]})
+    rules += [dict(one) for one in others]
     yield {**_named(f"{RBAC}/v1", "ClusterRole", "clusterwright-jobs", own=aggregated), "rules": rules}
     look = [
         {"apiGroups": [""], "resources": ["nodes", "namespaces"], "verbs": ["get", "list", "watch"]},

@@ -87,11 +87,20 @@ def _metallb() -> dict[str, Any]:
     return {"Deployment/controller": _containers({"name": "controller", "resources": SMALL, **PROMPT}), "DaemonSet/speaker": speaker}
 
 
+def _on_nodes(container: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep a plug-in of the pod network off hosts of the control plane, whatever taints nodes have: hosts of the control plane have no further networks."""
+    expression = {"key": "node-role.kubernetes.io/control-plane", "operator": "DoesNotExist"}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}}
+    return {"spec": {"template": {"spec": {"containers": [container], "affinity": affinity, "tolerations": [{"operator": "Exists"}]}}}}
+
+
 _SETTINGS: dict[str, dict[str, Any]] = {
     "kueue": _kueue(),
     "jobset": {"Deployment/jobset-controller-manager": _containers({"name": "manager", "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT})},
     "kwok": _kwok(),
     METALLB: _metallb(),
+    "multus": {"DaemonSet/kube-multus-ds": _on_nodes({"name": "kube-multus", "resources": {"requests": {"cpu": "20m"}}})},
+    "whereabouts": {"DaemonSet/whereabouts": _on_nodes({"name": "whereabouts", "resources": SMALL})},
     "trainer": {
         "Deployment/kubeflow-trainer-controller-manager": _containers({"name": "manager", "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT})
     },

@@ -207,6 +207,11 @@ def kwok_nodes(kubernetes: Kubernetes) -> str:
     return f"{message_text.listed(named)}; simulated: they exist in the API alone, and nothing runs in their pods"
 
 
+def secondary_networks(kubernetes: Kubernetes) -> str:
+    """Say in which networks pods can ask for an interface, and which addresses they get there."""
+    return message_text.listed(f"{one.name} (addresses of pods {one.pods})" for one in kubernetes.secondary_networks)
+
+
 def some(words: Iterable[str], *, most: int) -> str:
     """List words with commas; of a long list the first ones and how many more there are."""
     given = list(words)

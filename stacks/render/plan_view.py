@@ -216,6 +216,8 @@ def _kubernetes(kubernetes: Kubernetes) -> Iterator[tuple[str, Shown]]:
         yield "network policies", formatting.policy_enforcement(kubernetes)
     if kubernetes.load_balancer_cidr:
         yield "load balancers", f"{kubernetes.load_balancer_cidr}, for services of type LoadBalancer"
+    if kubernetes.secondary_networks:
+        yield "secondary networks", formatting.secondary_networks(kubernetes)
     if kubernetes.addons:
         yield "add-ons", ", ".join(f"{one.name} {one.version}" for one in kubernetes.addons)
     if kubernetes.kwok_nodes:

@@ -8,7 +8,7 @@ from components.finish import node_states
 from components.finish.node_states import State
 from components.inspection.recorded_cluster import Known
 
-from .formatting import counted, kwok_nodes, moment, policy_enforcement
+from .formatting import counted, kwok_nodes, moment, policy_enforcement, secondary_networks
 
 PASSED, REPORTED = "pass", "reported"
 """The verdicts of a check that found what the spec expects, and of a figure that nothing judges."""
@@ -106,6 +106,8 @@ def _kubernetes(kubernetes: spec.Kubernetes) -> Iterator[str]:
         yield f"Network policies: {policy_enforcement(kubernetes)}"
     if kubernetes.load_balancer_cidr:
         yield f"Load balancers: services of type LoadBalancer have addresses of {kubernetes.load_balancer_cidr}"
+    if kubernetes.secondary_networks:
+        yield f"Secondary networks: {secondary_networks(kubernetes)}"
     if kubernetes.kwok_nodes:
         yield f"Simulated nodes: {kwok_nodes(kubernetes)}"
     if kubernetes.addons:

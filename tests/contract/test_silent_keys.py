@@ -48,6 +48,7 @@ OTHERS: dict[str, Any] = {
     "network.nat": "control",
     "network.dns": "control",
     "kubernetes.version": "1.34",
+    "kubernetes.secondary_networks": {"rail0": "10.40.0.128/25"},
     "storage.home.mount": "/homes",
     "storage.home.size": "2 TiB",
     "storage.home.throughput": "250 MB/s/TiB",

@@ -49,7 +49,25 @@ MUTATIONS = (
         "components/gcp/offerings/slurm_hosts.py",
         "*([] if pair else [shared.cluster_folder])",
         "shared.cluster_folder",
-        ("tests/components/gcp/test_pair.py",),
+        ("tests/components/gcp/test_shared_state.py",),
+    ),
+    Mutation(
+        "blueprints/resolve/kubernetes.py",
+        "min(int(part[-1]), int(whole[-1]) - 1)",
+        "int(part[-1])",
+        ("tests/blueprints/resolve/test_secondary_networks.py",),
+    ),
+    Mutation(
+        "components/kubernetes/secondary_networks.py",
+        "if not site or all(network.name in",
+        "if not site or any(network.name in",
+        ("tests/components/kubernetes/test_secondary_networks.py",),
+    ),
+    Mutation(
+        "playbooks/roles/kubeadm_node/templates/networks.yaml.j2",
+        " | rejectattr('link', 'defined')",
+        "",
+        ("tests/playbooks/test_kube_networks.py",),
     ),
     Mutation("blueprints/plan/estimate.py", "count = min(left, part.count_max)", "count = part.count_max", ("tests/blueprints/plan/test_estimate.py",)),
     Mutation(

@@ -32,6 +32,7 @@ FULL = dataclasses.replace(
         pod_network="flannel",
         endpoint="10.80.0.14:6443",
         addons=(spec.Addon("kueue", "v0.12.3"),),
+        secondary_networks=(spec.SecondaryNetwork("rail0", "10.40.0.0/24", "10.40.0.128/25", "10.40.0.128", "10.40.0.254"),),
     ),
     maintenance=(spec.Window("tuesday", "02:00", 4, "first"),),
     tags=(("team", "nlp"),),
@@ -66,6 +67,7 @@ CONFIGURES_KUBERNETES = (
     *("kubernetes.node_sets.0.pool", "kubernetes.node_sets.0.labels"),
     *(f"kubernetes.node_sets.0.taints.0.{field.name}" for field in dataclasses.fields(spec.Taint)),
     *("storage.0.name", "storage.0.mount", "storage.0.writable_by"),
+    *(f"kubernetes.secondary_networks.0.{field}" for field in ("name", "cidr", "first", "last")),
 )
 """What the hosts of Kubernetes are configured from; add-ons, queues and users are applied through the API server."""
 

@@ -7,7 +7,7 @@ import pytest
 from blueprints import live
 from components import host_folders
 from tests.components.gcp import programs
-from tests.components.gcp.test_pair import PAIR, controllers, mounted
+from tests.components.gcp.test_shared_state import PAIR, controllers, mounted
 from tests.components.registered import Program, Registered
 from tests.contract import offerings
 

@@ -64,6 +64,8 @@ fi
 
 # The network's own pods put it there, again after each start.
 rm -f /opt/cni/bin/flannel /etc/cni/net.d/10-flannel.conflist
+rm -f /opt/cni/bin/multus /opt/cni/bin/passthru /opt/cni/bin/whereabouts /etc/cni/net.d/00-multus.conf
+rm -rf /etc/cni/net.d/multus.d /etc/cni/net.d/whereabouts.d
 
 for folder in /var/lib/kubelet /var/lib/etcd /var/lib/containerd /var/lib/cni /var/log/pods /var/log/containers /var/log/kubernetes /run/flannel /run/containerd; do
     [ ! -d "$folder" ] || find "$folder" -xdev -mindepth 1 -delete

@@ -1,0 +1,70 @@
+"""The files from which Multus gives pods an interface: on top of which interface of a node, and with which addresses."""
+
+import json
+from typing import Any
+
+import yaml
+
+from tests.playbooks import templates
+
+RAIL = "02:00:00:00:01:0b"
+LINKS = [
+    {"ifname": "lo", "address": "00:00:00:00:00:00"},
+    {"ifname": "bond7", "link": "enp5s0", "address": RAIL},
+    {"ifname": "enp5s0", "link_index": 9, "address": RAIL},
+    {"ifname": "rail1", "address": "02:00:00:00:02:0b"},
+]
+FILE = "/etc/cni/multus/net.d/{}.conf"
+
+
+def network(name: str, macs: dict[str, str] | None = None) -> dict[str, Any]:
+    own = {"name": name, "cidr": "10.40.0.0/24", "first": "10.40.0.128", "last": "10.40.0.254"}
+    return own if macs is None else {**own, "macs": macs}
+
+
+def known(*networks: dict[str, Any], host: str = "gpu-1", before: tuple[str, ...] = ()) -> dict[str, Any]:
+    kubernetes = {"secondary_networks": [*networks]} if networks else {}
+    return {"spec": {"kubernetes": kubernetes}, "inventory_hostname": host, "kubeadm_node_networks_before": {"stdout_lines": [*before]}}
+
+
+def written(variables: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Give the configuration of each file."""
+    networks = templates.value("kubeadm_node_networks", role="kubeadm_node", **variables)
+    text = templates.render(
+        "networks.yaml.j2", role="kubeadm_node", **variables, kubeadm_node_networks=networks, kubeadm_node_links={"stdout": json.dumps(LINKS)}
+    )
+    return {one["path"]: json.loads(one["content"]) for one in yaml.safe_load(text) if "content" in one}
+
+
+def gone(variables: dict[str, Any]) -> list[str]:
+    found = templates.value("kubeadm_node_networks_gone", role="kubeadm_node", **variables)
+    return sorted(map(str, found))
+
+
+def test_pods_get_their_interface_on_the_port_that_has_the_rails_hardware_address() -> None:
+    """A VLAN or a bond of the port has the same one."""
+    found = written(known(network("rail0", {"gpu-1": RAIL}), network("rail1", {"gpu-1": ""})))
+    assert {path: one["master"] for path, one in found.items()} == {FILE.format("rail0"): "enp5s0", FILE.format("rail1"): "rail1"}
+
+
+def test_addresses_of_pods_are_the_blueprints_part_of_the_whole_network() -> None:
+    [plugin] = written(known(network("rail0", {"gpu-1": RAIL}))).values()
+    assert (plugin["type"], plugin["name"]) == ("macvlan", "rail0")
+    assert plugin["ipam"] == {"type": "whereabouts", "range": "10.40.0.0/24", "range_start": "10.40.0.128", "range_end": "10.40.0.254"}
+
+
+def test_a_node_without_the_interface_has_no_file() -> None:
+    assert written(known(network("rail0", {"gpu-2": RAIL}))) == {}
+
+
+def test_hosts_of_this_machine_use_the_interface_of_their_default_route() -> None:
+    [plugin] = written(known(network("rail0"))).values()
+    assert "master" not in plugin, "the plug-in takes that of the default route"
+
+
+def test_multus_goes_with_the_last_network_and_stays_with_any_other() -> None:
+    """Without its pods, its file would keep containerd from starting any pod."""
+    before = ("/etc/cni/net.d/00-multus.conf", FILE.format("rail0"), FILE.format("rail1"))
+    assert gone(known(before=before)) == sorted(before)
+    assert gone(known(network("rail0", {"gpu-1": RAIL}), before=before)) == [FILE.format("rail1")]
+    assert gone(known(network("rail0"), network("rail1"), before=before)) == []
