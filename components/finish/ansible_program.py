@@ -15,6 +15,8 @@ from ansible import constants
 from ansible.cli import playbook
 from ansible.executor import module_common
 
+from . import without_worker
+
 ARCHIVES = "ansiballz_cache"
 """Where Ansible looks for archives, in the temporary folder of a run. Source: ansible-core 2.19, executor/module_common.py."""
 BEFORE = """\
@@ -52,6 +54,7 @@ def main() -> None:
         Path(constants.DEFAULT_LOCAL_TMP, ARCHIVES).symlink_to(archives)  # Ansible removes the link with its temporary folder
     if unpacked:
         module_common._ANSIBALLZ_CODE = with_unpacking(module_common._ANSIBALLZ_CODE, unpacked)  # noqa: SLF001 - Ansible has no setting for it
+    without_worker.use()
     sys.exit(playbook.main())
 
 

@@ -160,6 +160,12 @@ MUTATIONS = (
         ("tests/components/test_module_cache.py::test_a_host_compiles_once_and_runs_what_it_unpacked",),
     ),
     Mutation(
+        "components/finish/without_worker.py",
+        "own = task.copy(exclude_parent=True, exclude_tasks=True)",
+        "own = task",
+        ("tests/components/test_without_worker.py",),
+    ),
+    Mutation(
         "components/finish/acceptance.py",
         '{"ok": True, "outdated": "", "checks": UNKNOWN, "seconds": UNKNOWN',
         '{"ok": UNKNOWN, "outdated": "", "checks": UNKNOWN, "seconds": UNKNOWN',
