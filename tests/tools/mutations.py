@@ -47,7 +47,7 @@ MUTATIONS = (
     ),
     Mutation(
         "components/gcp/offerings/slurm_hosts.py",
-        "*([] if pair else [shared.cluster_folder])",
+        "*([] if on_filestore else [shared.cluster_folder])",
         "shared.cluster_folder",
         ("tests/components/gcp/test_shared_state.py",),
     ),
