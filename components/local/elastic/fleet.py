@@ -57,12 +57,12 @@ class Host:
         }
 
 
-def listed(names: StackNames) -> list[dict[str, Any]]:
-    """Describe every host of the stack's elastic pools, those with numbers that the pool no longer has too."""
-    return [host.as_record() for host in _present(names)]
+def listed(names: StackNames, asker: str | None = None) -> list[dict[str, Any]]:
+    """Describe every host of the elastic pools of a controller, or of all, those with numbers that the pool no longer has too."""
+    return [host.as_record() for host in _present(names, asker)]
 
 
-def launch(names: StackNames, node_set: str, nodes: Sequence[str], *, token: str, is_whole: bool, told: str = "") -> dict[str, Any]:
+def launch(names: StackNames, asker: str, node_set: str, nodes: Sequence[str], *, token: str, is_whole: bool, told: str = "") -> dict[str, Any]:
     """Start hosts; those that this launch started already are only named.
 
     Args:
@@ -70,15 +70,15 @@ def launch(names: StackNames, node_set: str, nodes: Sequence[str], *, token: str
     Raises:
         RequestRefused: the nodes are not of an elastic pool of this stack.
     """
-    described = next((one for one in description.read(names) if one.node_set == node_set), None)
+    described = next((one for one in _of_controller(names, asker) if one.node_set == node_set), None)
     if described is None:
-        raise RequestRefused(f"stack {names.stack} has no elastic pool {node_set}")
+        raise RequestRefused(f"{asker} of stack {names.stack} has no elastic pool {node_set}")
     claim.require(names, described.pool.site)
     allowed = {described.pool.hostname(number) for number in range(described.pool.count)}
     foreign = sorted(set(nodes) - allowed)
     if foreign:
         raise RequestRefused(f"{', '.join(foreign[:5])}: not in elastic pool {node_set}, which has {len(allowed)} hosts")
-    present = {host.names.hostname: host for host in _present(names)}
+    present = {host.names.hostname: host for host in _present(names, asker)}
     made = [name for name in nodes if name in present and present[name].launch.get("token") == token and hosts.is_running(present[name].names)]
     new = [name for name in nodes if name not in made]
     running = sum(host.node_set.node_set == node_set and hosts.is_running(host.names) for host in present.values())
@@ -93,20 +93,20 @@ def launch(names: StackNames, node_set: str, nodes: Sequence[str], *, token: str
         if is_whole:
             ended([names.host(name) for name in new])
             new = []
-    there = {host.names.hostname: host.as_record() for host in _present(names)}
+    there = {host.names.hostname: host.as_record() for host in _present(names, asker)}
     instances = [there[name] for name in (*made, *new) if name in there and there[name]["life"] == "live"]
     return {"instances": instances, "refusal": refusal, "detail": detail}
 
 
-def terminate(names: StackNames, instances: Sequence[str]) -> None:
+def terminate(names: StackNames, asker: str, instances: Sequence[str]) -> None:
     """End hosts of elastic pools, disk and all; ids that are not theirs are nobody's."""
     wanted = set(instances)
-    ended([host.names for host in _present(names) if host.id in wanted])
+    ended([host.names for host in _present(names, asker) if host.id in wanted])
 
 
-def console(names: StackNames, instance: str) -> str:
+def console(names: StackNames, asker: str, instance: str) -> str:
     """Give the end of a host's console."""
-    return next((hosts.console_tail(host.names, lines=40) for host in _present(names) if host.id == instance), "")
+    return next((hosts.console_tail(host.names, lines=40) for host in _present(names, asker) if host.id == instance), "")
 
 
 def ended(ending: Sequence[HostNames]) -> None:
@@ -126,8 +126,12 @@ def present_of(described: Description) -> list[HostNames]:
     return [names.host(name) for name in sorted(ours) if names.host(name).launch.exists() or hosts.recorded(names.host(name)) is None]
 
 
-def _present(names: StackNames) -> Iterator[Host]:
-    for described in description.read(names):
+def _of_controller(names: StackNames, asker: str | None) -> Iterator[Description]:
+    return (described for described in description.read(names) if asker is None or asker in described.pool.controllers)
+
+
+def _present(names: StackNames, asker: str | None) -> Iterator[Host]:
+    for described in _of_controller(names, asker):
         for host in present_of(described):
             known = hosts.recorded(host)
             if known:

@@ -45,8 +45,7 @@ def _answer(names: StackNames, connection: socket.socket) -> None:
             connection.settimeout(ASKED_WITHIN_S)
             with connection.makefile("rb") as file:
                 line = file.readline(LONGEST_QUESTION)
-            _require_controller(names, connection)
-            answer = _do(names, json.loads(line))
+            answer = _do(names, json.loads(line), asker=_controller(names, connection))
         except fleet.RequestRefused as refused:
             answer = {"error": str(refused)}
         except Exception as error:
@@ -59,12 +58,14 @@ def _answer(names: StackNames, connection: socket.socket) -> None:
             print(f"an answer was not fetched: {error}", file=sys.stderr)
 
 
-def _require_controller(names: StackNames, connection: socket.socket) -> None:
+def _controller(names: StackNames, connection: socket.socket) -> str:
+    """Name the controller that asks. Of a stack's two schedulers, each has its own hosts only."""
     process, user, _ = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
     controllers = {controller for described in description.read(names) for controller in described.pool.controllers}
-    inside = any(process in cgroup.processes(cgroup.of_host(names.host(controller))) for controller in controllers)
-    if not inside or user not in _users(names):
+    inside = next((controller for controller in sorted(controllers) if process in cgroup.processes(cgroup.of_host(names.host(controller)))), None)
+    if inside is None or user not in _users(names):
         raise fleet.RequestRefused(f"process {process} of user {user} is not a controller of stack {names.stack}")
+    return inside
 
 
 def _users(names: StackNames) -> set[int]:
@@ -74,21 +75,21 @@ def _users(names: StackNames) -> set[int]:
         return {0}
 
 
-def _do(names: StackNames, question: Mapping[str, Any]) -> dict[str, Any]:
+def _do(names: StackNames, question: Mapping[str, Any], *, asker: str) -> dict[str, Any]:
     """Carry out one request; they wait for each other, and for the engine's own work on the same pools."""
     with record.lock(names.elastic / ".lock"):
         match question.get("do"):
             case "list":
-                return {"instances": fleet.listed(names)}
+                return {"instances": fleet.listed(names, asker)}
             case "launch":
                 nodes, node_set = _texts(question, "nodes"), str(question.get("node_set"))
                 told = str(question.get("told") or "")
-                return fleet.launch(names, node_set, nodes, token=str(question.get("token")), is_whole=question.get("whole") is True, told=told)
+                return fleet.launch(names, asker, node_set, nodes, token=str(question.get("token")), is_whole=question.get("whole") is True, told=told)
             case "terminate":
-                fleet.terminate(names, _texts(question, "instances"))
+                fleet.terminate(names, asker, _texts(question, "instances"))
                 return {}
             case "console":
-                return {"text": fleet.console(names, str(question.get("instance")))}
+                return {"text": fleet.console(names, asker, str(question.get("instance")))}
             case other:
                 raise fleet.RequestRefused(f"this service knows no request {other!r}")
 

@@ -18,7 +18,7 @@ from components.local import fleet as local_fleet
 from components.local import join, recipe
 from components.local.elastic import daemon, description, fleet
 from components.local.machine import host as hosts
-from components.local.machine import names
+from components.local.machine import names, record
 from components.local.machine.names import StackNames
 
 POOL = recipe.HostPoolInputs(
@@ -107,6 +107,28 @@ def test_a_control_plane_has_the_door_where_a_pool_is_elastic() -> None:
         return {bind.target for bind in recipe.boot(dataclasses.replace(NODE, role=recipe.CONTROL_PLANE, starts_hosts=starts_hosts), 0).binds}
 
     assert targets(starts_hosts=True) - targets(starts_hosts=False) == {hosts.GUEST_DOOR}
+
+
+def made(pool: recipe.HostPoolInputs, hostname: str) -> str:
+    """Write what is there of a host that does not run; give its id."""
+    description.write(pool)
+    host = StackNames(pool.stack).host(hostname)
+    record.write(host.record, {"incarnation": f"disk of {hostname}", "image": pool.image})
+    record.write(host.launch, {"token": "a", "at": 1.0, "template": "t"})
+    return f"disk of {hostname}"
+
+
+def test_of_two_schedulers_each_has_its_own_hosts_only(state: Path) -> None:
+    known = StackNames("test")
+    made(POOL, "train-0")
+    of_kubernetes = made(dataclasses.replace(NODE, group="serve", prefix="serve", controllers=("kubernetes-0",)), "serve-0")
+    assert {asker: [one["node"] for one in fleet.listed(known, asker)] for asker in ("control-0", "kubernetes-0", "login-0", None)} == {
+        "control-0": ["train-0"], "kubernetes-0": ["serve-0"], "login-0": [], None: ["serve-0", "train-0"],
+    }  # fmt: skip
+    with pytest.raises(fleet.RequestRefused, match="has no elastic pool serve"):
+        fleet.launch(known, "control-0", "serve", ["serve-1"], token="x", is_whole=False, told="{}")
+    fleet.terminate(known, "control-0", [of_kubernetes])
+    assert [one["node"] for one in fleet.listed(known, "kubernetes-0")] == ["serve-0"]
 
 
 def test_only_controllers_have_the_door_mounted() -> None:
