@@ -35,6 +35,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
     "local-kubernetes_hosts": {
         "pools.train.taints": [{"key": "example.com/gpu", "value": "yes", "effect": "NoSchedule"}],
         "kubernetes.kwok_nodes": {"train": 8},
+        "kubernetes.secondary_networks": {"rail0": "10.40.0.0/24"},
         "monitoring.metrics": True,
     },
     "local-slurm_hosts": {"pools.train.mig": {"1g.10gb": 7}},
