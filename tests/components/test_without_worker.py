@@ -25,9 +25,27 @@ TASKS: list[dict[str, Any]] = [
     {"name": "fails on one", "ansible.builtin.assert": {"that": "number == 1", "fail_msg": "number {{ number }} of {{ deep.host }}"}, "ignore_errors": True, "register": "held"},
     {"name": "undefined", "ansible.builtin.command": "true", "when": "nothing > 1", "ignore_errors": True},
     {"name": "secret", "ansible.builtin.set_fact": {"word": "marzipan"}, "no_log": True},
+    {"name": "once", "ansible.builtin.set_fact": {"once": "{{ inventory_hostname }}"}, "run_once": True},
+    {"name": "lent", "ansible.builtin.set_fact": {"lent": "{{ inventory_hostname }}"}, "delegate_to": "two", "delegate_facts": True, "when": "number == 1"},
+    {"name": "lists", "ansible.builtin.include_tasks": "more.yml", "loop": [1, 2], "loop_control": {"loop_var": "given"}, "when": "given == number"},
+    {"name": "patient", "ansible.builtin.assert": {"that": "number == 2"}, "until": "patient is succeeded", "retries": 1, "delay": 0, "register": "patient", "ignore_errors": True},
+    {
+        "when": "number == 1",
+        "block": [
+            {"name": "of a block", "ansible.builtin.assert": {"that": "false"}},
+            {"name": "left out", "ansible.builtin.command": "true"},
+        ],
+        "rescue": [{"name": "rescued", "ansible.builtin.set_fact": {"after": "{{ ansible_failed_task.name }}"}}],
+        "always": [{"name": "always", "ansible.builtin.command": "true", "when": "after is defined", "changed_when": True, "notify": "told"}],
+    },
+    {"ansible.builtin.meta": "flush_handlers"},
     {"name": "role", "ansible.builtin.include_role": {"name": "greets"}, "vars": {"greets_whom": "{{ deep.host }}"}},
     {"name": "role without what it needs", "ansible.builtin.include_role": {"name": "greets"}, "ignore_errors": True},
 ]  # fmt: skip
+HANDLERS = [
+    {"name": "told", "ansible.builtin.set_fact": {"told": "{{ after }}"}},
+    {"name": "told of nothing", "listen": "told", "ansible.builtin.command": "false", "when": "number > 1"},
+]
 MORE = [{"name": "seen", "ansible.builtin.set_fact": {"seen": "{{ [given, skipped is skipped, ran.stdout | default('none')] }}"}}]
 OPTIONS = {"argument_specs": {"main": {"short_description": "greet", "options": {"greets_whom": {"type": "str", "required": True}}}}}
 GREETS = [{"name": "greeting", "ansible.builtin.set_fact": {"greeting": "hello {{ greets_whom }} {{ number }}"}}]
@@ -54,7 +72,7 @@ OURS = ("-m", "components.finish.ansible_program", "", "")
 def playbooks(tmp_path: Path) -> Path:
     folder = tmp_path / "playbooks"
     files = {
-        "play.yml": [{"hosts": "all", "gather_facts": False, "tasks": TASKS}],
+        "play.yml": [{"hosts": "all", "gather_facts": False, "tasks": TASKS, "handlers": HANDLERS}],
         "more.yml": MORE,
         "roles/greets/tasks/main.yml": GREETS,
         "roles/greets/meta/argument_specs.yml": OPTIONS,
@@ -97,6 +115,7 @@ def test_results_are_those_of_workers(playbooks: Path) -> None:
     process = [results.pop("numbers")[0]["ansible_facts"].pop("who") for results in (*plain.values(), *found.values())]
     assert found == plain
     assert same_status == status == 2
-    more = {"seen", "greets : greeting", "greets : Validating arguments against arg spec 'main' - greet"}
-    assert set(found["one"]) == {task["name"] for task in TASKS} - {"numbers"} | more
+    of_role = {"greets : greeting", "greets : Validating arguments against arg spec 'main' - greet"}
+    of_block = {"of a block", "rescued", "always", "told", "told of nothing"}
+    assert set(found["one"]) == {task["name"] for task in TASKS if "name" in task} - {"numbers"} | {"seen"} | of_role | of_block
     assert [one == str(ours) for one in process] == [False, False, True, True], "no process of their own, where Ansible starts one for each"
