@@ -313,6 +313,7 @@ class Code(FindingCode):
     API_OFF = "CW814", ERROR, "an API of the cloud that the account has not enabled", "enable the API in the account, as the page says"
     STORAGE_ELSEWHERE = "CW816", ERROR, "a zone without the service of a file system", "choose a zone that the page names"
     TUNNEL_FORBIDDEN = "CW817", ERROR, "credentials that the cloud's tunnel to the login nodes lets in nowhere", "grant the role that the page names"
+    SUBNET_SHARED = "CW818", WARNING, "machines of others in the hosts' subnet", "name a subnet that the cluster has for itself"
     FABRIC_ELSEWHERE = "CW815", ERROR, "a zone without the kind of network that the machines' fabric needs", "choose a zone that the page names"
 
     # Live checks of hosts that exist already (`check --live`).

@@ -167,6 +167,8 @@ class Answers:
     rooms: tuple[Room, ...] = ()
     network: Network | None = None
     subnets: Mapping[str, Subnet | None] = dataclasses.field(default_factory=dict)
+    neighbours: tuple[str, ...] = ()
+    """Machines in the hosts' existing subnet that are not the stack's; nothing on targets where addresses let no machine into folders."""
     reservations: Mapping[str, Reservation | None] = dataclasses.field(default_factory=dict)
     keys: Mapping[str, Key | None] = dataclasses.field(default_factory=dict)
     file_systems: Mapping[str, FileSystem | None] = dataclasses.field(default_factory=dict)

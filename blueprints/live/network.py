@@ -9,6 +9,7 @@ from ..document import Document
 from .account import Answers, Network, Subnet, given_subnets
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
+_NAMED = 5
 _LOOK = "choose one that `clusterwright lookup subnets` lists"
 
 
@@ -21,6 +22,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
         yield from _network(cluster, source, answers.network)
     if answers.knows("subnets"):
         yield from _subnets(cluster, source, answers)
+    yield from _neighbours(cluster, source, answers)
 
 
 def _network(cluster: spec.ClusterSpec, source: Document, found: Network | None) -> Iterator[finding.Finding]:
@@ -76,6 +78,18 @@ def _subnets(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> I
             yield finding.Finding(_ERROR, Code.SUBNET_UNFIT, where, what, why, remedy)
         zones.append(found.zone)
         networks.setdefault(found.network, wanted.name)
+
+
+def _neighbours(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    """Find machines to which the cluster would export its folders."""
+    if not answers.neighbours:
+        return
+    subnet, several = given_subnets(cluster)[0].name, len(answers.neighbours) > 1
+    named = [*answers.neighbours[:_NAMED], *([f"{len(answers.neighbours) - _NAMED} more"] if len(answers.neighbours) > _NAMED else [])]
+    what = f"{message_text.listed(named)} {'have addresses' if several else 'has an address'} in {subnet}, and {'are' if several else 'is'} not the cluster's"
+    why = "the cluster exports folders to all addresses of the subnet, and who is root on such a machine is root in these folders"
+    remedy = "name a subnet that the cluster has for itself, or move these machines"
+    yield finding.Finding(_WARNING, Code.SUBNET_SHARED, source.where("network", "subnets", 0), what, why, remedy)
 
 
 def _faults(cluster: spec.ClusterSpec, wanted: spec.Subnet, found: Subnet, before: Sequence[str]) -> Iterator[tuple[finding.Level, str, str, str]]:

@@ -1,23 +1,27 @@
-"""What others attached to the stack's networks, secrets, buckets and login nodes without the stack recording it: firewall rules, routes, peerings, readers, roles. Read-only."""
+"""What others attached to the stack's networks, secrets, buckets and login nodes, or put into its hosts' subnet, without the stack recording it: firewall rules, routes, peerings, readers, roles, machines. Read-only."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .. import discovery, errors
-from . import rest
+from . import neighbours, rest
+from .names import OWNER_LABEL
 
 NETWORK, FIREWALL = "gcp:compute/network:Network", "gcp:compute/firewall:Firewall"
 SECRET, READER = "gcp:secretmanager/secret:Secret", "gcp:secretmanager/secretIamMember:SecretIamMember"
 BUCKET, USER = "gcp:storage/bucket:Bucket", "gcp:storage/bucketIAMMember:BucketIAMMember"
 HOST, BINDING = "gcp:compute/instance:Instance", "gcp:compute/instanceIAMBinding:InstanceIAMBinding"
+SUBNET, SITE = "gcp:compute/subnetwork:Subnetwork", "clusterwright:gcp:Site"
 RULE, ROUTE, PEERING, MEMBER, OF_BUCKET, OF_HOST = "firewall rule", "route", "peering", "member", "member of the bucket", "role on the host"
+NEIGHBOUR = "machine of others"
 EFFECTS: Mapping[str, str] = {
     RULE: "it decides who reaches the hosts",
     ROUTE: "packets of the hosts take it",
     PEERING: "another network reaches the hosts through it",
     MEMBER: "who has the role can read the keys of hosts",
     OF_BUCKET: "who has the role reaches the files in the bucket",
+    NEIGHBOUR: "the cluster exports folders to the addresses of this subnet, and who is root on the machine is root in them",
     OF_HOST: "who has the role may be let in by OS Login, or may change the host",
 }
 _OF_FILESTORE = "filestore-peer-"
@@ -64,6 +68,7 @@ def look(stack: discovery.Stack, *, project: str) -> Listing:
         MEMBER: lambda: _members(keys, secrets),
         OF_BUCKET: lambda: _members_of_buckets(files, buckets),
         OF_HOST: lambda: _members_of_hosts(compute, hosts),
+        NEIGHBOUR: lambda: _neighbours(compute, stack),
     }
     found: list[Attached] = []
     refused: dict[str, str] = {}
@@ -77,12 +82,12 @@ def look(stack: discovery.Stack, *, project: str) -> Listing:
 
 def unrecorded(listing: Listing, stack: discovery.Stack) -> discovery.Attachments:
     """Omit the stack's own attachments. Pure."""
-    names = {str(one["id"]): f"{one['type']} {one['name']}" for one in stack.resources if one["type"] in (NETWORK, SECRET, BUCKET, HOST)}
+    names = {str(one["id"]): f"{one['type']} {one['name']}" for one in stack.resources if one["type"] in (NETWORK, SUBNET, SECRET, BUCKET, HOST)}
     own = {*_ids(stack, FIREWALL), *_connections(stack), *(_reader(one["outputs"]) for one in stack.resources if one["type"] in (READER, USER))}
     # Of a role that the stack gives, the resource itself says who is a member.
     given = {_role(one["outputs"]) for one in stack.resources if one["type"] == BINDING}
     found = [
-        discovery.Attachment(names[one.to], f"{one.kind} {_shown(one)}", EFFECTS[one.kind], one.description)
+        discovery.Attachment(names.get(one.to, one.to), f"{one.kind} {_shown(one)}", EFFECTS[one.kind], one.description)
         for one in listing.attached
         if one.id not in own and one.id.rpartition(" ")[0] not in given
     ]
@@ -165,3 +170,12 @@ def _members_of_hosts(compute: rest.Compute, hosts: tuple[str, ...]) -> Iterator
             for binding in compute.get(f"zones/{full.split('/')[3]}/instances/{name}/getIamPolicy").get("bindings", ()):
                 for member in binding["members"]:
                     yield Attached(OF_HOST, f"{name} {binding['role']} {member}", full, f"{member} has {binding['role']}")
+
+
+def _neighbours(compute: rest.Compute, stack: discovery.Stack) -> Iterator[Attached]:
+    """List machines of others in the hosts' subnet, the stack's own or one that existed before."""
+    owner = next((str(one["outputs"].get("owner")) for one in stack.resources if one["type"] == SITE), "")
+    cards = [card for one in stack.resources if one["type"] == HOST for card in one["outputs"].get("networkInterfaces", ())[:1]]
+    for subnet in sorted({_path(str(card.get("subnetwork", ""))) for card in cards}):
+        for name, zone in neighbours.look(compute.items, region=stack.region, subnet=subnet, own=(OWNER_LABEL, owner)):
+            yield Attached(NEIGHBOUR, f"zones/{zone}/instances/{name}", subnet, f"in {zone}")

@@ -138,6 +138,7 @@ FAULTS: tuple[tuple[str, Change, Code, finding.Level, str], ...] = (
     ("reservation too small", reservation(total=3, free=3), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
     ("reservation in use", reservation(free=1), Code.RESERVATION_UNFIT, WARNING, "id: cr-"),
     ("reservation that ends", reservation(ends="2026-12-01T00:00+00:00"), Code.RESERVATION_UNFIT, NOTE, "id: cr-"),
+    ("a machine of others", with_(neighbours=("theirs in us-east-1b",)), Code.SUBNET_SHARED, WARNING, "- subnet-0aaaaaaaaaaaaaaaa"),
     ("no such network", with_(network=None), Code.NETWORK_UNFIT, ERROR, "existing: vpc"),
     ("names don't resolve", with_(network=account.Network("vpc-0123456789abcdef0", ("10.0.0.0/16",), False)), Code.NETWORK_UNFIT, ERROR, "existing: vpc"),
     ("no such subnet", with_(subnets={SUBNET.id: None}), Code.SUBNET_UNFIT, ERROR, "- subnet-"),

@@ -56,6 +56,7 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
         rooms=asker.answer("rooms", (), lambda: read.networks(session, asked.stack)),
         network=asker.answer("network", None, lambda: read.network(session, asked.network, asked.stack) if asked.network else None),
         subnets=asker.answer("subnets", none, lambda: _each(asked.subnets, lambda one: read.subnet(session, one))),
+        neighbours=asker.answer("machines in the hosts' subnet", (), lambda: read.neighbours(session, asked.subnets[0], asked.stack) if asked.subnets else ()),
         reservations=asker.answer("reservations", none, lambda: _each(asked.reservations, lambda one: read.reservation(session, one))),
         images=asker.answer("images", none, lambda: _each(asked.images, lambda one: read.image(session, one))),
         buckets=asker.answer("buckets", none, lambda: _each(asked.buckets, lambda one: read.has_bucket(session, one))),

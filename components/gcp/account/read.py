@@ -1,6 +1,7 @@
 """Read one object of the project each, in the types of blueprints/live/account.py; None: it does not exist."""
 
 import dataclasses
+import functools
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,9 @@ from blueprints import catalog
 from blueprints.live import account
 from blueprints.spec import CapacityKind
 
+from .. import neighbours as beside
 from .. import rest
+from ..names import STACK_LABEL, label
 from .session import NOT_ENABLED, Session
 
 _UP, _ANYWHERE = "UP", "0.0.0.0/0"
@@ -144,6 +147,20 @@ def subnet(session: Session, ident: str) -> account.Subnet | None:
     return dataclasses.replace(
         described, id=ident if project == session.project else name, profile=_last(network.get("networkProfile", "")), is_usable=is_usable
     )
+
+
+def neighbours(session: Session, ident: str, stack: str) -> tuple[str, ...]:
+    """Name the machines in a subnet that are not the stack's, of this project and of the one that shares the subnet, if that lets itself be asked."""
+    project, name = _place(session, ident)
+    full, own = f"projects/{project}/regions/{session.region}/subnetworks/{name}", (STACK_LABEL, label(stack))
+    found = [*beside.look(session.items, region=session.region, subnet=full, own=own)]
+    if project != session.project:
+        try:
+            found += beside.look(functools.partial(session.items, project=project), region=session.region, subnet=full, own=own)
+        except rest.Failed as error:
+            if not _is_hidden(session, error, project):
+                raise
+    return tuple(f"{machine} in {zone}" for machine, zone in sorted(found))
 
 
 def _is_hidden(session: Session, error: rest.Failed, project: str) -> bool:

@@ -27,6 +27,7 @@ ATTACHED = [
     ("network", "route elsewhere", "192.0.2.0/24 to 10.80.0.9"),
     ("network", "peering theirs", "active, with projects/others/global/networks/theirs"),
     ("control-keys", "member user:eve@example.com", "user:eve@example.com has roles/secretmanager.secretAccessor"),
+    ("cluster-subnet", "machine of others neighbour", f"in {ZONE}"),
 ]
 """What `_meddle` attaches to resources of the stack."""
 
@@ -102,8 +103,9 @@ def _meddle(cloud: SimulatedCloud, recorded: of_targets.Stack) -> None:
         "disks": [{"boot": True, "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-13"}}],
         "labels": {STACK_LABEL: STACK, OWNER_LABEL: owner},
     }  # fmt: skip
-    answer = cloud.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{PROJECT}/zones/{ZONE}/instances", body=body)
-    assert answer.status == 200, answer.body
+    for one in (body, {**body, "name": "neighbour", "labels": {}}):
+        answer = cloud.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{PROJECT}/zones/{ZONE}/instances", body=one)
+        assert answer.status == 200, answer.body
 
 
 def _attach(cloud: SimulatedCloud, network: str) -> None:

@@ -9,14 +9,17 @@ import pytest
 from blueprints import finding
 from blueprints.codes import Code
 from blueprints.live import quotas
+from components import discovery as of_targets
 from components.elastic import table as fleet_table
 from components.elastic.fleets.gcp import adapter
 from components.elastic.memory import Launch
-from components.gcp import network, rest
+from components.gcp import attachments, network, rest
+from components.gcp.names import OWNER_LABEL, STACK_LABEL
 from stacks.cli import main
 from tests.components.gcp import programs, steps
 from tests.components.gcp.standing import Standing
 from tests.components.gcp.test_gpu import GPU_ZONE
+from tests.components.project import STACK
 from tests.simcloud.google.client import PROJECT, REGION, ZONE, SimulatedCloud
 
 GPU = str(Path(__file__).with_name("gpu.yaml"))
@@ -134,7 +137,7 @@ def checked(tmp_path: Path, capsys: pytest.CaptureFixture[str], given: dict[str,
     file.write_text(json.dumps(written, indent=1))
     main.main(["check", str(file), "--target", "gcp", "--live", "--json"])
     found = json.loads(capsys.readouterr().out)["findings"]
-    return [(one["where"]["path"], one["what"]) for one in found if one["code"] in ("CW807", "CW808")]
+    return [(one["where"]["path"], one["what"]) for one in found if one["code"] in ("CW807", "CW808", "CW818")]
 
 
 def test_the_project_is_asked_whether_the_hosts_subnet_fits(project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,6 +171,45 @@ def test_the_project_is_asked_whether_networks_of_interfaces_fit(project: Simula
     elsewhere = {"subnets": fitting, "cidr": RANGE, "zones": [ZONE]}
     profile = f"is in roce, whose network profile is {GPU_ZONE}-vpc-roce"
     assert [what for _, what in checked(tmp_path, capsys, elsewhere, pools=ultra)] == [f"{one} {profile}" for one in ROCE]
+
+
+def test_machines_of_others_in_the_hosts_subnet_are_named(
+    project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PULUMI_STACK", STACK)
+    translate(project, "hosts")
+    given = {"subnets": ["hosts"], "cidr": RANGE}
+    for name, where, labels in (("theirs", "hosts", {}), ("ours", "hosts", {STACK_LABEL: STACK}), ("apart", "small", {})):
+        machine(project, name, where, labels)
+    assert checked(tmp_path, capsys, given) == [("network.subnets.0", "theirs in us-central1-a has an address in hosts, and is not the cluster's")]
+
+
+def test_a_drift_check_names_machines_of_others_in_the_hosts_subnet(project: SimulatedCloud) -> None:
+    for name, where, labels in (
+        ("control", "hosts", {OWNER_LABEL: "abc"}),
+        ("later", "hosts", {STACK_LABEL: STACK, OWNER_LABEL: "other"}),
+        ("apart", "small", {}),
+    ):
+        machine(project, name, where, labels)
+    subnet = f"projects/{PROJECT}/regions/{REGION}/subnetworks/hosts"
+    card = {"subnetwork": f"https://www.googleapis.com/compute/v1/{subnet}"}
+    recorded = (
+        {"type": attachments.SITE, "name": "site", "id": "site", "outputs": {"owner": "abc"}},
+        {"type": attachments.HOST, "name": "control-0", "id": "control", "outputs": {"networkInterfaces": [card, {"subnetwork": "small"}]}},
+    )
+    stack = of_targets.Stack(name=STACK, region=REGION, resources=recorded, nodes={})
+    seen = attachments.unrecorded(attachments.look(stack, project=PROJECT), stack)
+    assert [(one.resource, one.what, one.description) for one in seen.found] == [(subnet, "machine of others later", f"in {ZONE}")]
+    assert dict(seen.refused) == {}
+
+
+def machine(cloud: SimulatedCloud, name: str, where: str, labels: dict[str, str]) -> None:
+    body = {
+        "name": name, "machineType": f"zones/{ZONE}/machineTypes/n2-standard-2", "labels": labels,
+        "networkInterfaces": [{"subnetwork": f"projects/{PROJECT}/regions/{REGION}/subnetworks/{where}"}],
+        "disks": [{"boot": True, "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-13"}}],
+    }  # fmt: skip
+    steps.ask(cloud, "POST", f"zones/{ZONE}/instances", body)
 
 
 def reserve(cloud: SimulatedCloud, name: str, machine: str) -> str:
