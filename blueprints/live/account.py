@@ -65,6 +65,8 @@ class Reservation:
     """False: it belongs to another account, which doesn't share it with this one."""
     ends: str = ""
     """ISO 8601; empty: until its owner cancels it."""
+    needs_block: bool = False
+    """It takes only machines that end with it, which nodes of such a pool are where its identifier names a block."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -109,6 +109,10 @@ def _faults(
     if found.kind != kind:
         what = f"{found.id} is {_TITLES[found.kind]}, and the pool {node_set.pool} uses it as {_TITLES[kind]}"
         yield _ERROR, what, "the cloud starts their nodes in different ways", f"write `capacity: {{kind: {found.kind}, id: {found.id}}}`"
+    if found.needs_block and kind is CapacityKind.RESERVED:
+        what = f"{found.id} is densely deployed, and the pool {node_set.pool} names no block of it"
+        why = f"it takes only instances that are bound to it, and nodes of {wanted} are so only in a block that is named"
+        yield _ERROR, what, why, "add one of its blocks to `id`: `…/reservationBlocks/BLOCK`"
     if found.state not in _WORKING:
         yield _ERROR, f"{found.id} is {found.state}", "it has no capacity any more", "choose one that `clusterwright lookup reservations` lists"
     elif found.state != "active":

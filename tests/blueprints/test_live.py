@@ -133,6 +133,7 @@ FAULTS: tuple[tuple[str, Change, Code, finding.Level, str], ...] = (
     ("reservation for another machine", reservation(machine="p5en.48xlarge"), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
     ("reservation elsewhere", reservation(zone="us-east-1a"), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
     ("a block for a reservation", reservation(kind=spec.CapacityKind.BLOCK), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
+    ("reservation whose blocks are to be named", reservation(needs_block=True), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
     ("reservation over", reservation(state="expired"), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
     ("reservation to come", reservation(state="scheduled", starts="2026-12-01T00:00+00:00"), Code.RESERVATION_UNFIT, WARNING, "id: cr-"),
     ("reservation too small", reservation(total=3, free=3), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),

@@ -12,12 +12,14 @@ from blueprints import catalog
 from blueprints.live import account
 from blueprints.spec import CapacityKind
 
+from .. import machines as machines_by_family
 from .. import neighbours as beside
 from .. import rest
 from ..names import STACK_LABEL, label
 from .session import NOT_ENABLED, Session
 
 _UP, _ANYWHERE = "UP", "0.0.0.0/0"
+_DENSE, _BLOCKS = "DENSE", "/reservationBlocks/"
 _ARCH = {"X86_64": "x86_64", "ARM64": "arm64"}
 _MIB_PER_GIB = 1024
 _STATES = {"READY": "active", "CREATING": "pending", "UPDATING": "active"}
@@ -208,10 +210,10 @@ def described_reservation(found: Mapping[str, Any], ident: str, project: str, *,
     specific = found.get("specificReservation", {})
     total, used = int(specific.get("count", 0)), int(specific.get("inUseCount", 0))
     shared = found.get("shareSettings", {}).get("projectMap", {})
-    state = found.get("status", "")
+    state, machine = found.get("status", ""), _last(specific.get("instanceProperties", {}).get("machineType", ""))
     return account.Reservation(
         id=ident,
-        machine=_last(specific.get("instanceProperties", {}).get("machineType", "")),
+        machine=machine,
         zone=_last(found["zone"]),
         kind=CapacityKind.BLOCK if is_calendar else CapacityKind.RESERVED,
         state=_STATES.get(state, state.lower()),
@@ -219,6 +221,7 @@ def described_reservation(found: Mapping[str, Any], ident: str, project: str, *,
         free=total - used,
         ends=str(found.get("deleteAtTime", "")),
         is_shared=owner == project or project in shared,
+        needs_block=found.get("deploymentType") == _DENSE and not machines_by_family.family(machine).dense and _BLOCKS not in ident,
     )
 
 

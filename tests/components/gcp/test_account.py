@@ -47,9 +47,9 @@ def reserved(name: str, **capacity: Any) -> dict[str, Any]:
     return {"train": {"machine": MEGA, "nodes": 2, "fabric": "preferred", "capacity": {"kind": "reserved", "id": name, **capacity}}}
 
 
-def reserve(project: SimulatedCloud, machine: str = MEGA, *, zone: str = ZONE, count: int = 4, name: str = "ours") -> None:
+def reserve(project: SimulatedCloud, machine: str = MEGA, *, zone: str = ZONE, count: int = 4, name: str = "ours", **more: str) -> None:
     specific = {"count": str(count), "instanceProperties": {"machineType": machine}}
-    body = {"name": name, "specificReservation": specific, "specificReservationRequired": True}
+    body = {"name": name, "specificReservation": specific, "specificReservationRequired": True, **more}
     answer = project.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{PROJECT}/zones/{zone}/reservations", body=body)
     assert answer.status == 200, answer.body
 
@@ -126,6 +126,8 @@ def test_faults_of_the_project_are_found_with_their_places(project: SimulatedClo
         ({"machine": "a3-highgpu-8g"}, "ours", [("CW806", "error")]),
         ({"zone": "us-central1-b"}, "ours", [("CW806", "error")]),
         ({"count": 1}, "ours", [("CW806", "error")]),
+        ({"deploymentType": "DENSE"}, "ours", [("CW806", "error")]),
+        ({"deploymentType": "DENSE"}, f"projects/{PROJECT}/zones/{ZONE}/reservations/ours/reservationBlocks/one", []),
         ({}, "projects/somebody/reservations/ours", [("CW805", "error")]),
     ],
 )
