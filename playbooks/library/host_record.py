@@ -28,7 +28,7 @@ def main() -> None:
     if named:
         before = host_places.read_json(host_places.INSTALLED)
         if before is None:
-            module.exit_json(changed=False)  # a server that was adopted has no record, and nobody compares it with one
+            module.exit_json(changed=False)  # its installation was not recorded, and nobody compares it with a record
         _, listed, _ = module.run_command([*NEEDED, *named], check_rc=True)
         recorded = with_packages(before, named, listed, host_places.packages())
     else:
