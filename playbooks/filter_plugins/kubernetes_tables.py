@@ -1,6 +1,6 @@
-"""The labels and taints of a Kubernetes cluster's nodes, as kubeadm and kubectl take them. Pure; templates only lay them out."""
+"""What kubeadm and kubectl are told of a Kubernetes cluster: labels and taints of its nodes, names in its certificate, tags of its images. Pure; templates only lay it out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 Record = Mapping[str, Any]
@@ -12,7 +12,14 @@ RACK = "clusterwright.io/rack"
 
 class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"node_manifests": node_manifests, "taint_objects": taint_objects, "taint_words": taint_words, "has_untainted": has_untainted}
+        return {
+            "node_manifests": node_manifests,
+            "taint_objects": taint_objects,
+            "taint_words": taint_words,
+            "has_untainted": has_untainted,
+            "certificate_names": certificate_names,
+            "image_tags": image_tags,
+        }
 
 
 def node_manifests(node_set: Record, hosts: Sequence[str], racks: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -48,3 +55,17 @@ def taint_words(node_set: Record) -> list[str]:
 def has_untainted(node_sets: Sequence[Record]) -> bool:
     """Say whether some pool with nodes that always run takes every pod. Where none does, the control plane takes those that tolerate no taint."""
     return any(not node_set["taints"] and node_set.get("minimum") != 0 for node_set in node_sets)
+
+
+def certificate_names(endpoint: str, hosts: Sequence[str]) -> list[str]:
+    """Give the names and addresses under which the API server is asked: the cluster's, a host's own, and each host's of the control plane.
+
+    Args:
+        endpoint: address and port.
+    """
+    return list(dict.fromkeys([endpoint.rpartition(":")[0] or endpoint, "127.0.0.1", "localhost", *hosts]))
+
+
+def image_tags(images: Iterable[str]) -> dict[str, str]:
+    """Give the tag of each image of a release by its name (`registry.k8s.io/etcd`)."""
+    return {name: tag for name, _, tag in (image.rpartition(":") for image in images)}

@@ -1,6 +1,9 @@
-"""Labels and taints of Kubernetes nodes, as templates lay them out."""
+"""Labels and taints of Kubernetes nodes, and what kubeadm is told, as templates lay them out."""
 
+import base64
 import dataclasses
+import importlib
+import json
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from components.kubernetes import queues
 from tests.components.kubernetes import test_queues
 from tests.playbooks import templates
 
+kubernetes_tables: Any = importlib.import_module("kubernetes_tables")
 GPUS = {"type": "h100", "count": 8}
 TAINT = {"key": "example.com/gpu", "value": "yes", "effect": "NoSchedule"}
 POOL, GPU, SIMULATED = "clusterwright.io/pool", "clusterwright.io/gpu", "clusterwright.io/simulated-gpus"
@@ -101,3 +105,37 @@ def test_the_control_plane_takes_pods_where_every_pool_is_tainted(pools: tuple[t
     known = {"spec": view, "inventory_hostname": "kubernetes-1", "ansible_host": "10.0.0.3", "kubeadm_control_api_port": 6443}
     text = templates.render("join.yaml.j2", role="kubeadm_control", kubeadm_control_token={"stdout": "token"}, **known)
     assert (yaml.safe_load(text)["nodeRegistration"].get("taints") == []) is takes_all
+
+
+def test_kubeadm_is_told_the_names_of_the_api_server_and_the_images_of_the_release() -> None:
+    control = {"name": "kubernetes", "role": "kubernetes", "prefix": "kubernetes", "count": 2}
+    kubernetes = {
+        "version": "1.35.1",
+        "endpoint": "10.0.0.9:6443",
+        "pod_cidr": "10.96.0.0/16",
+        "service_cidr": "10.97.0.0/16",
+        "node_sets": [],
+        "control": control,
+    }
+    images: dict[str, dict[str, str]] = {
+        "registry.example.org:5000/etcd:1": {},
+        "registry.k8s.io/coredns/coredns:v1.13.1": {},
+        "registry.k8s.io/etcd:3.6.6-0": {},
+    }
+    known = {
+        "spec": {"name": "tiny", "kubernetes": kubernetes},
+        "provided": {},
+        "inventory_hostname": "kubernetes-0",
+        "ansible_host": "10.0.0.2",
+        "kubeadm_control_images": {"content": base64.b64encode(json.dumps(images).encode()).decode()},
+        "kubeadm_control_in_container": False,
+    }
+    (settings,) = [
+        one for one in yaml.safe_load_all(templates.render("kubeadm.yaml.j2", role="kubeadm_control", **known)) if one["kind"] == "ClusterConfiguration"
+    ]
+    assert settings["apiServer"]["certSANs"] == ["10.0.0.9", "127.0.0.1", "localhost", "kubernetes-0", "kubernetes-1"]
+    assert (settings["dns"]["imageTag"], settings["etcd"]["local"]["imageTag"]) == ("v1.13.1", "3.6.6-0")
+
+
+def test_the_name_of_a_control_host_is_in_its_certificate_once() -> None:
+    assert kubernetes_tables.certificate_names("kubernetes-0:6443", ["kubernetes-0"]) == ["kubernetes-0", "127.0.0.1", "localhost"]

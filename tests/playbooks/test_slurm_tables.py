@@ -10,7 +10,7 @@ from tests.playbooks import clusters
 slurm_tables: Any = importlib.import_module("slurm_tables")
 
 ALL = {"share": 1, "system_mib": 0}
-VERSION = {"cloud_tree_width": 65533, "gpu_autodetect": "nvidia", "blocks": "any"}
+VERSION = {"cloud_parameters": ["cloud_reg_addrs"], "cloud_tree_width": 65533, "gpu_autodetect": "nvidia", "blocks": "any"}
 
 
 def account(name: str, parent: str | None = None) -> dict[str, Any]:

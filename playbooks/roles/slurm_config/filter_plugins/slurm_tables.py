@@ -41,6 +41,7 @@ def slurm_tables(spec: Record, provided: Record, *, version: Record, memory: Rec
     return {
         "controllers": [f"{name}({addresses[name]})" if name in addresses else name for name in controllers],
         "accounting_hosts": [addresses.get(name, name) for name in controllers[: 2 if provided.get("database") else 1]],
+        "controller_parameters": ["enable_configless", *(version["cloud_parameters"] if powered else ())],
         "machines_exist": exist,
         "has_fixed_nodes": bool(fixed),
         "is_powered": bool(powered),

@@ -1,0 +1,65 @@
+"""Templates lay out what filters and roles' variables computed: they choose lines, and compute nothing themselves."""
+
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+from jinja2 import Environment, nodes
+
+from tests.playbooks import templates
+
+COMPUTING = frozenset(
+    {
+        *("b64decode", "batch", "combine", "dict2items", "difference", "flatten", "from_json", "from_yaml", "groupby", "hash", "intersect", "items2dict"),
+        *("max", "min", "product", "regex_findall", "regex_replace", "regex_search", "reject", "rejectattr", "select", "selectattr", "slice", "sort"),
+        *("split", "subelements", "sum", "symmetric_difference", "union", "zip"),
+    }
+)
+"""Filters that choose, count or take apart; how a value is written (`to_json`, `join`) is a template's own matter."""
+
+
+def computed(source: str) -> Iterator[str]:
+    """Name what a template computes, with its line."""
+    for node in Environment(extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"]).parse(source).find_all(nodes.Node):
+        match node:
+            case nodes.For(test=nodes.Node()):
+                yield f"{node.lineno}: a loop with a condition"
+            case nodes.Macro() | nodes.CallBlock() | nodes.ExprStmt():
+                yield f"{node.lineno}: a {type(node).__name__.lower()}"
+            case nodes.Filter(name=name) if name in COMPUTING:
+                yield f"{node.lineno}: the filter {name}"
+            case nodes.Add(left=left, right=right) if isinstance(left, nodes.List) or isinstance(right, nodes.List):
+                yield f"{node.lineno}: lists that are joined"
+            case nodes.Call(node=nodes.Name(name=name)) if name == "namespace":
+                yield f"{node.lineno}: a namespace"
+
+
+def every_template() -> list[pathlib.Path]:
+    return sorted((templates.PLAYBOOKS / "roles").rglob("*.j2"))
+
+
+def test_no_template_computes() -> None:
+    assert len(every_template()) > 50
+    assert [f"{path.parent.parent.name}/{path.name}:{what}" for path in every_template() for what in computed(path.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% for host in hosts if host != own %}{{ host }}{% endfor %}",
+        "{% set seen = namespace(names=[]) %}",
+        "{% macro line(x) %}{{ x }}{% endmacro %}",
+        "{{ images | select('match', 'etcd:') | first }}",
+        "{{ (['a'] + others) | join(',') }}",
+        "{% do names.append('a') %}",
+    ],
+)
+def test_a_computation_is_noticed(source: str) -> None:
+    assert [*computed(source)]
+
+
+@pytest.mark.parametrize(
+    "source", ["{% for line in tables.nodes %}{{ line }}{% endfor %}", "{{ names | to_json }}", "{{ 200 - number | int }}", "{% if a %}b{% endif %}"]
+)
+def test_layout_is_fine(source: str) -> None:
+    assert not [*computed(source)]
