@@ -1,4 +1,5 @@
-"""Both sides of each limit of the catalogue are in the corpus, as near as they come: with a limit that is looser by one, a broken blueprint passes; with a tighter one, a fitting one fails."""
+"""Both sides of each limit of the catalogue are in the corpus, as near as they come: with a limit that is looser by one step, a broken blueprint passes; with a
+tighter one, a fitting one fails."""
 
 import dataclasses
 import pathlib
@@ -22,6 +23,7 @@ class Limit:
     code: str
     target: str
     looser: int = 1
+    """What one step more is: 1, or as much as things of this kind differ by."""
 
     @property
     def name(self) -> str:
@@ -37,6 +39,12 @@ LIMITS = (
     Limit(("limits", "slurm", "nodes", "value"), "CW605", "metal"),
     Limit(("limits", "kubernetes", "nodes", "value"), "CW605", "metal"),
     Limit(("offerings", "pcs", "nodes_max", "LARGE"), "CW604", "aws"),
+    Limit(("limits", "policies", "aws", "limit"), "CW606", "aws", looser=170),  # a bucket more takes that much
+    Limit(("targets", "aws", "control_sizes", 0, "nodes_max"), "CW600", "aws"),
+    Limit(("storage", "aws", "ebs-gp3", "sizes", 0, "to"), "CW337", "aws"),
+    Limit(("storage", "gcp", "filestore-zonal", "sizes", 1, "to"), "CW337", "gcp", looser=2560),
+    Limit(("storage", "gcp", "managed-lustre", "tiers", 0, "sizes", 0, "to"), "CW337", "gcp", looser=72000),
+    Limit(("storage", "gcp", "managed-lustre", "tiers", 3, "sizes", 1, "to"), "CW337", "gcp", looser=72000),
     Limit(("targets", "aws", "tags_max"), "CW424", "aws"),
     Limit(("targets", "aws", "limits", "mounts_letters_max"), "CW413", "aws"),
     Limit(("targets", "aws", "limits", "spread_nodes_max"), "CW523", "aws"),
