@@ -1,11 +1,13 @@
-"""What kubeadm and kubectl are told of a Kubernetes cluster: labels and taints of its nodes, names in its certificate, tags of its images. Pure; templates only lay it out."""
+"""What kubeadm and kubectl are told of a Kubernetes cluster: labels and taints of its nodes, names in its certificate, tags of its images; and what Multus is told. Pure; templates only lay it out."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 Record = Mapping[str, Any]
 
 POOL, GPU, SIMULATED = "clusterwright.io/pool", "clusterwright.io/gpu", "clusterwright.io/simulated-gpus"
+MULTUS = "/etc/cni/multus"
 RACK = "clusterwright.io/rack"
 """As Kueue's topology asks for it (components/kubernetes/labels.py): a node without the label takes no job there."""
 
@@ -19,6 +21,7 @@ class FilterModule:
             "has_untainted": has_untainted,
             "certificate_names": certificate_names,
             "image_tags": image_tags,
+            "multus_files": multus_files,
         }
 
 
@@ -69,3 +72,25 @@ def certificate_names(endpoint: str, hosts: Sequence[str]) -> list[str]:
 def image_tags(images: Iterable[str]) -> dict[str, str]:
     """Give the tag of each image of a release by its name (`registry.k8s.io/etcd`)."""
     return {name: tag for name, _, tag in (image.rpartition(":") for image in images)}
+
+
+def multus_files(networks: Sequence[Record], host: str, links: Sequence[Record]) -> list[dict[str, Any]]:
+    """Give a file for each network: Multus reads that of a network whose object has no configuration, since a rail's interface has its own name on each node.
+
+    Args:
+        networks: those that the host has.
+        links: its interfaces, as ip(8) shows them.
+    """
+    folders = [{"path": MULTUS, "folder": True}, {"path": f"{MULTUS}/net.d", "folder": True}]
+    return [*folders, *({"path": f"{MULTUS}/net.d/{one['name']}.conf", "content": f"{json.dumps(_plugin(one, host, links))}\n"} for one in networks)]
+
+
+def _plugin(network: Record, host: str, links: Sequence[Record]) -> dict[str, Any]:
+    addresses = {"type": "whereabouts", "range": network["cidr"], "range_start": network["first"], "range_end": network["last"]}
+    plugin = {"cniVersion": "0.3.1", "name": network["name"], "type": "macvlan", "mode": "bridge", "ipam": addresses}
+    if "macs" not in network:  # on this machine, hosts have one interface only: that of the default route
+        return plugin
+    mac = network["macs"].get(host, "")
+    # Of VLANs and bonds, which have the same hardware address, the port itself.
+    found = (one["ifname"] for one in links if "link" not in one and one.get("address") == mac)
+    return {**plugin, "master": next(found, network["name"])}

@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import yaml
-
 from tests.playbooks import templates
 
 RAIL = "02:00:00:00:01:0b"
@@ -30,10 +28,8 @@ def known(*networks: dict[str, Any], host: str = "gpu-1", before: tuple[str, ...
 def written(variables: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Give the configuration of each file."""
     networks = templates.value("kubeadm_node_networks", role="kubeadm_node", **variables)
-    text = templates.render(
-        "networks.yaml.j2", role="kubeadm_node", **variables, kubeadm_node_networks=networks, kubeadm_node_links={"stdout": json.dumps(LINKS)}
-    )
-    return {one["path"]: json.loads(one["content"]) for one in yaml.safe_load(text) if "content" in one}
+    files = templates.evaluate("{{ networks | multus_files(host, links) }}", networks=networks, host=variables["inventory_hostname"], links=LINKS)
+    return {one["path"]: json.loads(one["content"]) for one in files if "content" in one}
 
 
 def gone(variables: dict[str, Any]) -> list[str]:

@@ -19,9 +19,8 @@ COMPUTING = frozenset(
 
 COMPUTED = {
     "elastic/autoscaler.yml.j2": "what the autoscaler's program is told, put together of files and records of several roles",
-    "kubeadm_node/networks.yaml.j2": "the interfaces of a node that have the addresses that its rails are known by",
 }
-"""Templates that still choose and join values; a filter with a test of its own would show what they do."""
+"""Templates that still choose and join values."""
 
 
 def computed(source: str) -> Iterator[str]:

@@ -64,9 +64,9 @@ MUTATIONS = (
         ("tests/components/kubernetes/test_secondary_networks.py",),
     ),
     Mutation(
-        "playbooks/roles/kubeadm_node/templates/networks.yaml.j2",
-        " | rejectattr('link', 'defined')",
-        "",
+        "playbooks/filter_plugins/kubernetes_tables.py",
+        'if "link" not in one and one.get',
+        "if one.get",
         ("tests/playbooks/test_kube_networks.py",),
     ),
     Mutation("blueprints/plan/estimate.py", "count = min(left, part.count_max)", "count = part.count_max", ("tests/blueprints/plan/test_estimate.py",)),
