@@ -99,6 +99,18 @@ def test_the_control_plane_takes_pods_where_untainted_nodes_may_all_be_away() ->
     assert templates.evaluate("{{ pools | has_untainted }}", pools=[{**node_set(), "minimum": 1}]) is True
 
 
+@pytest.mark.parametrize(
+    ("gpus", "exists", "is_rehearsal", "pins", "reserved"),
+    [(GPUS, True, False, True, "500m"), (None, True, False, False, "500m"), (GPUS, False, True, False, "50m")],
+)
+def test_pods_of_gpus_have_cores_near_them_and_the_host_keeps_its_own(gpus: Any, exists: bool, is_rehearsal: bool, pins: bool, reserved: str) -> None:
+    of = node_set(gpus=gpus)
+    of["hosts"]["machine"]["exists"] = exists
+    found = yaml.safe_load(templates.render("kubelet.yaml.j2", role="kubeadm_node", kubeadm_node_set=of, provided={"rehearsal": is_rehearsal}))
+    assert (found.get("cpuManagerPolicy"), found.get("topologyManagerPolicy")) == (("static", "best-effort") if pins else (None, None))
+    assert (found["systemReserved"]["cpu"], found["kubeReserved"]["cpu"]) == (reserved, reserved)
+
+
 @pytest.mark.parametrize(("pools", "takes_all"), [((), True), (((),), False), (((TAINT,),), True), (((TAINT,), ()), False)])
 def test_the_control_plane_takes_pods_where_every_pool_is_tainted(pools: tuple[tuple[dict[str, str | None], ...], ...], takes_all: bool) -> None:
     view = {"kubernetes": {"node_sets": [node_set(taints=taints) for taints in pools]}}

@@ -26,7 +26,7 @@ def known() -> Known:
 
 
 def node(name: str = "train-0", *, ready: str = "True", healthy: str = "True", gpus: int = 8, version: str = "v1.34.4", **changes: Any) -> dict[str, Any]:
-    spec_of_node = {"taints": [{"key": TAINT.key, "effect": TAINT.effect}], **changes}
+    spec_of_node = {"taints": [{"key": TAINT.key, "value": TAINT.value, "effect": TAINT.effect}], **changes}
     status = {
         "conditions": [{"type": "Ready", "status": ready, "message": "silent"}, {"type": labels.HEALTHY, "status": healthy, "message": "7 of 8 GPUs"}],
         "allocatable": {labels.GPU: str(gpus)},
@@ -55,6 +55,7 @@ def test_a_cluster_as_recorded_has_no_findings() -> None:
         ((node(healthy="Unknown"),), []),
         ((node(version="v1.33.1"),), [(Code.KUBE_NODE_CHANGED, "Node train-0")]),
         ((node(unschedulable=True),), [(Code.KUBE_NODE_CORDONED, "Node train-0")]),
+        ((node(taints=[{"key": TAINT.key, "value": "absent", "effect": TAINT.effect}]),), [(Code.KUBE_NODE_CHANGED, "Node train-0: taint nvidia.com/gpu")]),
         ((node(taints=[]),), [(Code.KUBE_NODE_CHANGED, "Node train-0: taint nvidia.com/gpu")]),
         (({**node(), "metadata": {"name": "train-0"}},), [(Code.KUBE_NODE_CHANGED, "Node train-0: clusterwright.io/pool")]),
     ],
