@@ -293,6 +293,7 @@ class Code(FindingCode):
     FEATURE_NOT_BUILT = "CW620", WARNING, "a key that this version ignores", "remove it, or plan with it"
     NOT_ON_TARGET = "CW621", NOTE, "a key that does not apply to this target", "nothing, or move it under `targets`"
     FEATURE_REFUSED = "CW623", ERROR, "a key that this target can't keep, and without which data would be less safe", "write what the page says"
+    ADDON_NOT_BUILT = "CW624", ERROR, "an add-on that this version can't install", "remove it, and install it yourself when the cluster is up"
     SOFTWARE_NOT_BUILT = "CW622", NOTE, "a software profile that supports `plan` only", "choose a profile that clusterwright can install"
 
     # Live checks of the account (`check --live`).

@@ -26,6 +26,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             yield finding.Finding(_WARNING, Code.KUBERNETES_ONLY, source.where_key("kubernetes"), what, why, remedy)
         return
     yield from _addons(kubernetes, source)
+    yield from _not_built(cluster, kubernetes, source)
     yield from _without_kwok(kubernetes, source)
     yield from _versions(cluster, kubernetes, source)
     yield from _quotas(cluster, kubernetes, blueprint, source)
@@ -53,6 +54,22 @@ def _addons(kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.F
                 why = f"{known[name].title} creates objects that {needed} carries out"
                 remedy = f"remove `{needed}: false`, or leave out {name} too"
                 yield finding.Finding(_ERROR, Code.ADDON_NEEDED, source.where("kubernetes", "addons", name), what, why, remedy)
+
+
+def _not_built(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.Finding]:
+    """Find add-ons that can only be planned, in clusters that `up` provisions: the release of Kubernetes has no manifests of them."""
+    target = lookup.target_of(cluster)
+    built = target.built.get(kubernetes.run_by) if target else None
+    if built is None or cluster.software.profile not in built.software:
+        return
+    names = {one.name for one in kubernetes.addons}
+    for one in kubernetes.addons:
+        known = catalog.addons()[one.name]
+        if not known.is_built and not names.intersection(known.excludes):  # that two exclude each other is said already
+            what = f"this version can't install the add-on {one.name}"
+            why = f"it can be planned only, and the release of Kubernetes does not have it ({known.title})"
+            where = source.where_key("kubernetes", "addons", one.name)
+            yield finding.Finding(_ERROR, Code.ADDON_NOT_BUILT, where, what, why, f"remove `{one.name}`, and install it yourself when the cluster is up")
 
 
 def _without_kwok(kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.Finding]:
