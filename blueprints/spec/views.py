@@ -249,4 +249,5 @@ def _kubernetes_nodes(node_set: NodeSet) -> dict[str, Any]:
         "labels": node_set.labels,
         "taints": [dataclasses.asdict(one) for one in node_set.taints],
         **({"minimum": node_set.always} if node_set.is_elastic else {}),
+        **({"brake": node_set.health_brake} if node_set.health_brake else {}),
     }

@@ -188,7 +188,7 @@ def test_of_health_what_is_done_is_built_and_nothing_more(target: str, health: s
         ("{on_failure: drain}", []),
         ("{on_failure: reboot}", []),
         ("{on_failure: repair}", ["pools.health.on_failure: repair"]),
-        ("{check: full, brake: 2}", ["pools.health.brake", "pools.health.check: full"]),
+        ("{check: full, brake: 2}", ["pools.health.check: full"]),
     ],
 )
 def test_nodes_of_kubernetes_reboot_and_repair_nothing(health: str, left_out: list[str]) -> None:

@@ -26,6 +26,7 @@ OF_KUBERNETES: tuple[tuple[str, Any], ...] = (
     ("kubernetes.registry", "registry.example.org:5000"),
     ("pools.serve.nodes", 3),
     ("pools.serve.health.on_failure", "reboot"),
+    ("pools.serve.health.brake", 2),
     ("pools.serve.labels", {"use": "notebooks"}),
     ("pools.serve.taints", [{"key": "nvidia.com/gpu", "value": "present"}]),
     ("pools.more", {"scheduler": "kubernetes", **POOL}),

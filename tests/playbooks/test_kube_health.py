@@ -90,6 +90,7 @@ class Cluster:
         (folder / "repairs.json").write_text(json.dumps({"limits": {"every_s": 7200, "a_day": 3}}))
         (folder / "kubelet.conf").touch()
         (folder / "admin.conf").touch()
+        (folder / "brakes.json").write_text("{}")
         (folder / "mountinfo").write_text("")
         record(folder, mounts=[], efa=0)
         machine(folder / "root", efa=0)
@@ -143,7 +144,7 @@ class Cluster:
         return {one["metadata"]["name"] for one in json.loads((self.folder / "pods").read_text())}
 
     def judge(self) -> int:
-        return self._run("health_taints", {"KUBECONFIG": "admin.conf"})
+        return self._run("health_taints", {"KUBECONFIG": "admin.conf", "BRAKES": "brakes.json"})
 
     def _run(self, program: str, places: dict[str, str], *words: str) -> int:
         script = f"import runpy, sys\nown = runpy.run_path({str(ROLE / f'{program}.py')!r})['main'].__globals__\n"
@@ -339,4 +340,11 @@ DECIDED = runpy.run_path(str(ROLE / "health_taints.py"))["decided"]
 )  # fmt: skip
 def test_no_more_than_a_quarter_of_a_pool_is_tainted(nodes: list[dict[str, Any]], words: list[tuple[str, str]]) -> None:
     signs = {f"{TAINT}=:NoSchedule": "+", f"{TAINT}:NoSchedule-": "-", "": ""}
-    assert [(name, signs[word]) for name, word, _ in DECIDED(nodes)] == words
+    assert [(name, signs[word]) for name, word, _ in DECIDED(nodes, {})] == words
+
+
+@pytest.mark.parametrize(("brake", "tainted"), [("2", 2), ("50%", 4), ("50 %", 4), ("1%", 1), ("100%", 8)])
+def test_a_pool_says_how_many_of_its_nodes_may_be_tainted(brake: str, tainted: int) -> None:
+    nodes = [node(f"{pool}{number}", healthy="False", pool=pool) for pool in ("serve", "train") for number in range(8)]
+    words = [name for name, word, _ in DECIDED(nodes, {"train": brake}) if word]
+    assert words == ["serve0", "serve1", *(f"train{number}" for number in range(tainted))]

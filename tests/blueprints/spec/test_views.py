@@ -64,7 +64,7 @@ CONFIGURES_KUBERNETES = (
     *(f"{group}.{field}" for group in ("kubernetes.control", "kubernetes.node_sets.0.hosts") for field in ("name", "role", "prefix", "count", "members")),
     *(f"kubernetes.node_sets.0.hosts.machine.{field}" for field in ("sockets", "cores_per_socket", "threads_per_core", "memory_mib", "exists", "domain_nodes")),
     *(f"kubernetes.node_sets.0.hosts.machine.gpus.{field}" for field in ("type", "count", "simulated")),
-    *("kubernetes.node_sets.0.pool", "kubernetes.node_sets.0.labels"),
+    *(f"kubernetes.node_sets.0.{field}" for field in ("pool", "labels", "minimum", "health_brake")),
     *(f"kubernetes.node_sets.0.taints.0.{field.name}" for field in dataclasses.fields(spec.Taint)),
     *("storage.0.name", "storage.0.mount", "storage.0.writable_by"),
     *(f"kubernetes.secondary_networks.0.{field}" for field in ("name", "cidr", "first", "last")),

@@ -14,16 +14,20 @@ CONDITION = "ClusterwrightHealthy"
 TAINT = "clusterwright.io/unhealthy"
 EFFECT = "NoSchedule"
 POOL = "clusterwright.io/pool"
-MOST_SHARE = 0.25
-"""Of the nodes of a pool, no more are tainted, but always one: what all nodes lack at once is no fault of each. As on Slurm (the guard's MOST_SHARE)."""
+BRAKES = "/usr/lib/clusterwright/health-brakes.json"
+"""Pool → how many of its nodes may be tainted at once, a number or a share; always one: what all nodes lack at once is no fault of each. As on Slurm (role guard)."""
+BRAKE = "25%"
+"""Of pools that are not in BRAKES."""
 ANSWER_WITHIN_S = 30
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def main() -> int:
     nodes = json.loads(kubectl("get", "nodes", "--output=json"))["items"]
+    with open(BRAKES) as file:
+        brakes = json.load(file)
     failed = False
-    for name, word, message in decided(nodes):
+    for name, word, message in decided(nodes, brakes):
         print(f"{name}: {message}", file=sys.stderr)
         if word:
             try:
@@ -35,7 +39,7 @@ def main() -> int:
     return int(failed)
 
 
-def decided(nodes: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+def decided(nodes: list[dict[str, Any]], brakes: dict[str, str]) -> list[tuple[str, str, str]]:
     """Give what changes: node, the word for `kubectl taint` (empty: nothing is done), and what to say. Pure."""
     changes: list[tuple[str, str, str]] = []
     for pool in sorted({pool_of(one) for one in nodes}):
@@ -43,7 +47,7 @@ def decided(nodes: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
         whole = [one["metadata"]["name"] for one in members if is_tainted(one) and condition(one)[0] == "True"]
         changes += [(name, f"{TAINT}:{EFFECT}-", "complete again, and takes pods") for name in whole]
         tainted = sum(is_tainted(one) and condition(one)[0] != "True" for one in members)
-        most = max(1, int(len(members) * MOST_SHARE))
+        most = at_most(brakes.get(pool, BRAKE), len(members))
         for one in members:
             status, message = condition(one)
             if status != "False" or is_tainted(one):
@@ -54,6 +58,11 @@ def decided(nodes: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
             tainted += 1
             changes.append((one["metadata"]["name"], f"{TAINT}=:{EFFECT}", message))
     return changes
+
+
+def at_most(brake: str, nodes: int) -> int:
+    word = brake.replace(" ", "")
+    return max(1, nodes * int(word[:-1]) // 100 if word.endswith("%") else int(word))
 
 
 def pool_of(node: dict[str, Any]) -> str:
