@@ -97,6 +97,16 @@ def entries(task: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for one in (task.get("files") or {}).get("entries", ()) if "absent" not in one]
 
 
+def test_pods_get_interfaces_in_the_same_networks_as_on_other_nodes() -> None:
+    network = {"name": "storage", "cidr": "10.90.0.0/16", "first": "10.90.1.0", "last": "10.90.1.255"}
+    with_network = {"kubernetes": {**SPEC["kubernetes"], "secondary_networks": [network]}}
+    secrets = {"cluster": {"public": AUTHORITY, "private": ""}}
+    (entry,) = yaml.safe_load(templates.render("autoscaler.yml.j2", role="elastic", spec=with_network, provided=PROVIDED, secrets=secrets))
+    [found] = [one["content"] for one in json.loads(entry["content"])["files"] if one["path"] == "/etc/cni/multus/net.d/storage.conf"]
+    expected = templates.evaluate("{{ networks | multus_files('train-0', []) }}", networks=[network])
+    assert found == next(one["content"] for one in expected if one["path"].endswith("storage.conf"))
+
+
 def test_it_records_its_files_as_finishing_does(told: dict[str, Any], tmp_path: pathlib.Path) -> None:
     """Else drift would call each of them added."""
     file = tmp_path / "record" / "written.json"
