@@ -159,11 +159,11 @@ def _of_node(node: Mapping[str, Any], node_set: NodeSet, version: str, rack: Map
             yield drift(Code.KUBE_NODE_CHANGED, about, what, remedy=Code.KUBE_NODE_CHANGED.remedy, desired=value or '""', actual=actual)
     taints = {(one["key"], one["effect"]): one.get("value") or "" for one in node["spec"].get("taints") or ()}
     for taint in node_set.taints:
-        if (value := taints.get((taint.key, taint.effect))) != (taint.value or ""):
+        if (given := taints.get((taint.key, taint.effect))) != (taint.value or ""):
             about = dataclasses.replace(subject, field=f"taint {taint.key}")
-            what = "it has lost a taint" if value is None else "a taint has another value"
-            desired, actual = (f"{one or ''}:{taint.effect}" for one in (taint.value, value))
-            yield drift(Code.KUBE_NODE_CHANGED, about, what, remedy=Code.KUBE_NODE_CHANGED.remedy, desired=desired, actual="none" if value is None else actual)
+            what = "it has lost a taint" if given is None else "a taint has another value"
+            desired, actual = (f"{one or ''}:{taint.effect}" for one in (taint.value, given))
+            yield drift(Code.KUBE_NODE_CHANGED, about, what, remedy=Code.KUBE_NODE_CHANGED.remedy, desired=desired, actual="none" if given is None else actual)
 
 
 def _is_on_its_way(node: Mapping[str, Any]) -> bool:
