@@ -73,6 +73,8 @@ LOCK = "/run/clusterwright-packages.lock"
 LOCKED_WITHIN_S = 900
 CHANGING = f"{host_places.RECORD_FOLDER}/installing.json"
 """What was there before a transaction, until the record has what changed."""
+TURNING_OFF = f"{host_places.RECORD_FOLDER}/turning_off.json"
+"""On a host that has no record yet: which units a transaction must turn off, until it has."""
 DPKG_LOCKED_WITHIN_S = 120
 LOOK_EVERY_S = 0.5
 POLICY = "/usr/sbin/policy-rc.d"
@@ -103,7 +105,8 @@ def main() -> None:
     wanted, patterns, units = module.params["names"], module.params["hold"], module.params["units"]
     try:
         installed = missing(wanted, known())
-        if (installed or os.path.exists(CHANGING)) and not module.check_mode:
+        was_killed = any(map(os.path.exists, (CHANGING, TURNING_OFF)))
+        if (installed or was_killed) and not module.check_mode:
             install(installed, patterns, module.params["stay_off"], starts=module.params["starts"])
         held = loose(patterns, known())
         if held and not module.check_mode:
@@ -170,9 +173,13 @@ def install(names: list[str], holdable: Iterable[str], off: Iterable[str] = (), 
 def recorded(off: Iterable[str]) -> Iterator[None]:
     """Let the host's record have what changes meanwhile; a run that was killed is made good by the next one. Units that don't start with the host yet don't afterwards."""
     if host_places.read_json(host_places.INSTALLED) is None:
-        quiet = [unit for unit in off if disabled([unit])]
+        quiet = sorted({*(host_places.read_json(TURNING_OFF) or {"off": []})["off"], *(unit for unit in off if disabled([unit]))})
+        if quiet:
+            host_places.write_json(TURNING_OFF, {"off": quiet})
         yield
         disable(quiet)
+        if quiet:
+            os.unlink(TURNING_OFF)
         return
     before = installed_record.begin(CHANGING, off=[unit for unit in off if disabled([unit])])
     yield
@@ -182,13 +189,13 @@ def recorded(off: Iterable[str]) -> Iterator[None]:
 
 
 def disable(units: list[str]) -> None:
-    """Keep units from starting with the host.
+    """Keep units from starting with the host. Those of packages that a run did not come to install are not there, which systemctl refuses.
 
     Raises:
         Failed: systemctl failed.
     """
-    if units:
-        run("systemctl", "disable", "--quiet", *units)
+    if enabled := [unit for unit in units if not disabled([unit])]:
+        run("systemctl", "disable", "--quiet", *enabled)
 
 
 def fetch(names: list[str]) -> None:

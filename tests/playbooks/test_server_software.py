@@ -3,7 +3,10 @@
 import importlib
 import json
 import os
+import signal
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -110,7 +113,7 @@ SYSTEMCTL = """#!/bin/sh
 cd "$(dirname "$0")"
 case $1 in
 is-enabled) test -e "$2" && echo enabled || echo disabled ;;
-disable) shift 2; rm -f "$@" ;;
+disable) shift 2; for unit; do rm "$unit" || exit 1; done ;;
 esac
 """
 
@@ -154,6 +157,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorded:
     found = Recorded(tmp_path)
     described = host_places.places
     monkeypatch.setattr(server_software, "CHANGING", str(tmp_path / "installing.json"))
+    monkeypatch.setattr(server_software, "TURNING_OFF", str(tmp_path / "turning_off.json"))
     monkeypatch.setattr(host_places, "INSTALLED", str(tmp_path / "installed.json"))
     monkeypatch.setattr(host_places, "places", lambda: described((str(found.etc),)))
     monkeypatch.setattr(host_places, "packages", lambda: dict(found.packages))
@@ -187,6 +191,54 @@ def test_a_transaction_that_was_killed_is_recorded_by_the_next_run(host: Recorde
         assert host.enabled == ["haproxy.service"]
     assert host.record == {"places": ["haproxy.cfg"], "packages": ["haproxy", "munge"]}
     assert host.enabled == []
+
+
+def test_a_transaction_that_was_killed_before_it_installed_stops_no_later_run(host: Recorded) -> None:
+    """systemctl refuses to disable a unit that is not there."""
+    with pytest.raises(KeyboardInterrupt), server_software.recorded(["haproxy.service"]):
+        raise KeyboardInterrupt
+    with server_software.recorded([]):
+        pass
+    assert not Path(server_software.CHANGING).exists()
+
+
+RUN = """
+import json, sys
+import ansible.module_utils
+folder, utilities = sys.argv[1:]
+ansible.module_utils.__path__.append(utilities)
+import server_software
+from ansible.module_utils import basic, host_places
+host_places.INSTALLED = f"{folder}/installed.json"
+for name in ("LOCK", "POLICY", "KEPT_POLICY", "CHANGING", "TURNING_OFF"):
+    setattr(server_software, name, f"{folder}/{name}")
+basic._ANSIBLE_PROFILE = "legacy"
+basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": {"names": ["haproxy"], "stay_off": ["haproxy.service"]}}).encode()
+server_software.main()
+"""
+"""The module as Ansible runs it, with its files in a folder of the test."""
+APT_GET = """#!/bin/sh
+case $* in *install*) touch {0}/installed {0}/bin/haproxy.service; kill -KILL $PPID ;; esac
+"""
+DPKG_QUERY = """#!/bin/sh
+[ ! -e {0}/installed ] || printf 'haproxy\\tinstall\\tinstalled\\t3.0\\n'
+"""
+
+
+def test_the_next_run_turns_off_what_one_that_was_killed_installed_on_a_host_without_a_record(host: Recorded) -> None:
+    """A server that is adopted gets its record at the end of its first run. The stand-in of apt-get installs the package, and kills the run."""
+    Path(host_places.INSTALLED).unlink()
+    for name, text in (("apt-get", APT_GET), ("dpkg-query", DPKG_QUERY)):
+        (host.folder / "bin" / name).write_text(text.format(host.folder))
+        (host.folder / "bin" / name).chmod(0o755)
+    argv = [sys.executable, "-c", RUN, str(host.folder), str(project_root() / "playbooks/module_utils")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.run(argv, env=environment, capture_output=True, check=False, timeout=60).returncode == -signal.SIGKILL
+    assert host.enabled == ["haproxy.service"]
+    again = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert host.enabled == []
+    assert not (host.folder / "TURNING_OFF").exists()
 
 
 def test_a_host_without_a_record_gets_none(host: Recorded) -> None:
