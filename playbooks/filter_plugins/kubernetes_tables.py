@@ -91,6 +91,7 @@ def _plugin(network: Record, host: str, links: Sequence[Record]) -> dict[str, An
     if "macs" not in network:  # on this machine, hosts have one interface only: that of the default route
         return plugin
     mac = network["macs"].get(host, "")
-    # Of VLANs and bonds, which have the same hardware address, the port itself.
-    found = (one["ifname"] for one in links if "link" not in one and one.get("address") == mac)
-    return {**plugin, "master": next(found, network["name"])}
+    # VLANs of a port have its hardware address, and so have a bond and its ports: not the VLAN, and not a port of a bond.
+    found = [one for one in links if "master" not in one and one.get("address") == mac]
+    ports = [one["ifname"] for one in sorted(found, key=lambda one: "link" in one)]
+    return {**plugin, "master": next(iter(ports), network["name"])}

@@ -5,10 +5,13 @@ from typing import Any
 
 from tests.playbooks import templates
 
-RAIL = "02:00:00:00:01:0b"
+RAIL, BONDED, VIRTUAL = "02:00:00:00:01:0b", "02:00:00:00:03:0b", "02:00:00:00:04:0b"
 LINKS = [
     {"ifname": "lo", "address": "00:00:00:00:00:00"},
-    {"ifname": "bond7", "link": "enp5s0", "address": RAIL},
+    {"ifname": "enp5s0.7", "link": "enp5s0", "address": RAIL},
+    {"ifname": "enp6s0", "master": "bond0", "address": BONDED},
+    {"ifname": "bond0", "address": BONDED},
+    {"ifname": "veth1", "link": "veth0", "address": VIRTUAL},
     {"ifname": "enp5s0", "link_index": 9, "address": RAIL},
     {"ifname": "rail1", "address": "02:00:00:00:02:0b"},
 ]
@@ -38,9 +41,11 @@ def gone(variables: dict[str, Any]) -> list[str]:
 
 
 def test_pods_get_their_interface_on_the_port_that_has_the_rails_hardware_address() -> None:
-    """A VLAN or a bond of the port has the same one."""
-    found = written(known(network("rail0", {"gpu-1": RAIL}), network("rail1", {"gpu-1": ""})))
-    assert {path: one["master"] for path, one in found.items()} == {FILE.format("rail0"): "enp5s0", FILE.format("rail1"): "rail1"}
+    """A VLAN of the port has the same one, and a bond has that of its ports. Without one, the interface has the rail's name."""
+    wanted = {RAIL: "enp5s0", BONDED: "bond0", VIRTUAL: "veth1", "": "rail1"}
+    for mac, master in wanted.items():
+        [plugin] = written(known(network("rail1", {"gpu-1": mac}))).values()
+        assert plugin["master"] == master
 
 
 def test_addresses_of_pods_are_the_blueprints_part_of_the_whole_network() -> None:

@@ -65,8 +65,8 @@ MUTATIONS = (
     ),
     Mutation(
         "playbooks/filter_plugins/kubernetes_tables.py",
-        'if "link" not in one and one.get',
-        "if one.get",
+        'sorted(found, key=lambda one: "link" in one)',
+        "found",
         ("tests/playbooks/test_kube_networks.py",),
     ),
     Mutation("blueprints/plan/estimate.py", "count = min(left, part.count_max)", "count = part.count_max", ("tests/blueprints/plan/test_estimate.py",)),
