@@ -21,6 +21,7 @@ COLLECTIONS = {
     "slurm.qos": ("name",),
     "kubernetes.addons": ("name",),
     "kubernetes.kwok_nodes": ("pool",),
+    "kubernetes.secondary_networks": ("name",),
     "kubernetes.qos": ("name",),
     "services": ("name",),
     "network.subnets": ("name",),
