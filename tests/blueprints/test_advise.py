@@ -178,18 +178,23 @@ def test_an_advice_is_plain_and_frozen() -> None:
 
 TAKEN_OUT = object()
 EDITS: dict[tuple[str, str], dict[tuple[str, ...], Any]] = {
-    ("single-gpu", "write `scheduler: kubernetes`, and take out the pool's `partition` and the targets' `control`"): {
+    ("single-gpu", "write `scheduler: kubernetes`, and take out `access`, the pool's `partition`, and the targets' `control` and `access`"): {
         ("scheduler",): "kubernetes",
+        ("access",): TAKEN_OUT,
         ("pools", "gpu", "partition"): TAKEN_OUT,
         ("targets", "aws", "control"): TAKEN_OUT,
         ("targets", "gcp", "control"): TAKEN_OUT,
+        ("targets", "aws", "access"): TAKEN_OUT,
+        ("targets", "gcp", "access"): TAKEN_OUT,
     },
-    ("train-and-serve", "write `scheduler: kubernetes`, and take out the pool `train`"): {
+    ("train-and-serve", "write `scheduler: kubernetes`, and take out `access` and the pool `train`"): {
         ("scheduler",): "kubernetes",
+        ("access",): TAKEN_OUT,
         ("pools", "train"): TAKEN_OUT,
     },
-    ("train-and-serve", "write `scheduler: kubernetes`, for the cluster and for the pool `train`, and take out this pool's `partition`"): {
+    ("train-and-serve", "write `scheduler: kubernetes`, for the cluster and for the pool `train`, and take out `access` and this pool's `partition`"): {
         ("scheduler",): "kubernetes",
+        ("access",): TAKEN_OUT,
         ("pools", "train", "scheduler"): "kubernetes",
         ("pools", "train", "partition"): TAKEN_OUT,
     },
