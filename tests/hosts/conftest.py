@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from components.local.machine import archive, command, rootfs
-from tests.hosts import groups
+from tests.hosts import groups, shared_by_groups
 from tests.hosts.deployment import Deployment, deployment
 
 ARCHIVE_ANSWERS_WITHIN_S = 60
@@ -36,6 +36,16 @@ def running(brought_up: tuple[Deployment, str]) -> Deployment:
 def elastic_pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """The starter with a pool of no host to two, up."""
     with deployment("test-elastic", tmp_path_factory.mktemp("elastic"), set={"pools.train.nodes": {"min": 0, "max": 2}}) as one:
+        one.up()
+        yield one
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A cluster with two login nodes that two groups share, up."""
+    home = tmp_path_factory.mktemp("people")
+    (home / shared_by_groups.FILE).write_text(shared_by_groups.BLUEPRINT)
+    with deployment("test-people", home, blueprint=str(home / shared_by_groups.FILE)) as one:
         one.up()
         yield one
 

@@ -11,7 +11,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from blueprints.project import project_root
 
-SHARED = ("running", "elastic_pool")
+SHARED = ("running", "elastic_pool", "shared")
 """Fixtures that are one stack for all tests that use it: such a test leaves the stack as it found it."""
 LONGEST_FIRST = (
     "running",
@@ -28,9 +28,8 @@ LONGEST_FIRST = (
     "test_rails",
     "test_gpu_software",
     "test_profiles",
-    "test_people",
+    "shared",
     "test_inventory",
-    "test_rest_api",
     "test_controllers",
 )
 """By their times in a whole run; the others take less than a minute and a half each."""

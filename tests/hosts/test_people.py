@@ -6,40 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
+from tests.hosts import shared_by_groups
+from tests.hosts.deployment import SOON_S, Deployment, wait_until
 
 pytestmark = pytest.mark.hosts
 
-BLUEPRINT = """\
-name: shared
-description: A cluster that two groups share
-accounting: {protect: false}
-storage: {home: {kind: nfs, mount: /home, protect: false}}
-pools:
-  train: {accelerator: h100, gpus_per_node: 8, nodes: 1, cpus_per_node: 8, memory: 2 GiB, fabric: none, partition: {default: true}}
-  whole: {accelerator: h100, gpus_per_node: 8, nodes: 1, cpus_per_node: 8, memory: 2 GiB, fabric: none, partition: {exclusive: true, priority: 10, accounts: [science]}}
-accounts:
-  physics: {parent: science, limits: {gpus: 12}}
-  science: {share: 60}
-  teaching: {share: 20, limits: {gpus: 4, jobs: 2}, qos: [idle]}
-qos:
-  urgent: {priority: 1000, max_time: 12:00:00, gpus_per_user: 6, preempts: [idle]}
-  idle: {gpus_per_user: 16}
-users:
-  ada: {uid: 2001, account: physics, accounts: [teaching], admin: true}
-  alan: {uid: 2002, account: teaching}
-"""
 LONG = "--wrap 'sleep 600'"
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    home = tmp_path_factory.mktemp("people")
-    blueprint = home / "shared.yaml"
-    blueprint.write_text(BLUEPRINT)
-    with deployment("test-people", home, blueprint=str(blueprint)) as one:
-        one.up()
-        yield one
 
 
 @pytest.fixture
@@ -77,6 +49,7 @@ def drift(stack: Deployment) -> list[str]:
 
 
 def test_a_new_cluster_is_as_the_blueprint_says(shared: Deployment) -> None:
+    """Also the packages of the REST API, which came after the image was recorded."""
     assert drift(shared) == []
     assert shared.preview_changes() == {}
 
@@ -149,8 +122,8 @@ def test_what_was_changed_by_hand_is_found_and_the_next_change_of_the_blueprint_
     found = ["CW759 partition whole: OverSubscribe", "CW762 account physics: grptres", "CW767 QOS urgent: maxtrespu", "CW768 user alan: admin level"]
     assert set(found) <= set(drift(shared))
     before = shared.leaders()
-    changed = BLUEPRINT.replace("limits: {gpus: 4, jobs: 2}, qos: [idle]", "limits: {gpus: 6}").replace(", admin: true", "")
-    (shared.home / "shared.yaml").write_text(changed)
+    changed = shared_by_groups.BLUEPRINT.replace("limits: {gpus: 4, jobs: 2}, qos: [idle]", "limits: {gpus: 6}").replace(", admin: true", "")
+    (shared.home / shared_by_groups.FILE).write_text(changed)
     shared.up()
     assert shared.leaders() == before, "no host is made anew"
     asked = ("show", "associations", "where", "account=teaching", "user=", "format=grptres,grpjobs,defaultqos")
