@@ -13,6 +13,7 @@ LINKS = [
     {"ifname": "bond0", "address": BONDED},
     {"ifname": "veth1", "link": "veth0", "address": VIRTUAL},
     {"ifname": "enp5s0", "link_index": 9, "address": RAIL},
+    {"ifname": "host0", "link_index": 3, "address": "02:00:00:00:00:0b", "addr_info": [{"family": "inet", "local": "10.20.0.11", "prefixlen": 24}]},
     {"ifname": "rail1", "address": "02:00:00:00:02:0b"},
 ]
 FILE = "/etc/cni/multus/net.d/{}.conf"
@@ -31,7 +32,7 @@ def known(*networks: dict[str, Any], host: str = "gpu-1", before: tuple[str, ...
 def written(variables: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Give the configuration of each file."""
     networks = templates.value("kubeadm_node_networks", role="kubeadm_node", **variables)
-    files = templates.evaluate("{{ networks | multus_files(host, links) }}", networks=networks, host=variables["inventory_hostname"], links=LINKS)
+    files = templates.evaluate("{{ networks | multus_files(host, '10.20.0.11', links) }}", networks=networks, host=variables["inventory_hostname"], links=LINKS)
     return {one["path"]: json.loads(one["content"]) for one in files if "content" in one}
 
 
@@ -58,9 +59,10 @@ def test_a_node_without_the_interface_has_no_file() -> None:
     assert written(known(network("rail0", {"gpu-2": RAIL}))) == {}
 
 
-def test_hosts_of_this_machine_use_the_interface_of_their_default_route() -> None:
+def test_hosts_of_this_machine_use_the_interface_of_their_own_address() -> None:
+    """Without one, macvlan of Debian 13 says that there is no interface of a default route."""
     [plugin] = written(known(network("rail0"))).values()
-    assert "master" not in plugin, "the plug-in takes that of the default route"
+    assert plugin["master"] == "host0"
 
 
 def test_multus_goes_with_the_last_network_and_stays_with_any_other() -> None:
