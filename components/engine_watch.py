@@ -10,7 +10,7 @@ import signal
 import threading
 from pathlib import Path
 
-from . import memory_folders
+from .files import memory_folders
 
 LOOK_FOR_SIBLINGS_S = 1.0
 LANGUAGE_HOST = "pulumi-language"  # as far as the kernel keeps a command's name: 15 letters

@@ -17,8 +17,8 @@ from blueprints.project import project_root
 from . import errors, lasting_imports
 
 if TYPE_CHECKING:  # commands that only plan don't import what works on a cluster
-    from . import account as of_account
     from .adoption import Account
+    from .cloud import account as of_account
     from .discovery import Discovery
     from .live import Live
     from .rebuild import Rebuild

@@ -1,6 +1,7 @@
 """The exceptions of stacks: those that stop a command, each as the page that a user reads, and those of drift checks."""
 
-from components import disk_space, errors
+from components import errors
+from components.files import disk_space
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2

@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .. import cloud_instances, discovery
+from .. import discovery
+from ..cloud import instances as cloud_instances
 from . import attachments as attached
 from . import instances as ec2
 from .instances import Instance

@@ -4,7 +4,7 @@ import dataclasses
 import threading
 from collections.abc import Callable
 
-from .. import node_termination
+from ..cloud import node_termination
 from ..provider.kind import Work
 from . import instances
 

@@ -1,6 +1,6 @@
 """Rebuild of EC2 instances."""
 
-from .. import rebuild_instances
+from ..cloud import rebuild_instances
 from .names import NODE_TAG
 
 

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from .. import cache
+from ..files import cache
 
 OWN_CODE = ("library", "module_utils")
 """Folders of playbooks, and of roles, whose files are in archives."""

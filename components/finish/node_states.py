@@ -8,7 +8,9 @@ from typing import Any
 
 from blueprints import hostlist, ssh_places
 
-from .. import errors, memory_folders, ssh_jump
+from .. import errors
+from ..files import memory_folders
+from ..ssh import jump as ssh_jump
 from .inventory import FinishedHost, known_hosts
 
 QUESTION = ("sinfo", "--noheader", "--format=%T|%u|%H|%N|%E")

@@ -17,7 +17,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from .. import disk_space, engine_watch, memory_folders
+from .. import engine_watch
+from ..files import disk_space, memory_folders
 
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 MESSAGE_KEYS = ("msg", "stderr", "stdout", "module_stderr", "reason")

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .. import cloud_instances, discovery
+from .. import discovery
+from ..cloud import instances as cloud_instances
 from . import attachments as attached
 from . import instances, rest
 from .instances import Instance

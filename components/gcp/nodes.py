@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
-from .. import node_termination
+from ..cloud import node_termination
 from ..provider.kind import Work
 from . import instances, rest
 

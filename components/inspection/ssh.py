@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from blueprints import ssh_places
 
-from .. import ssh_jump
+from ..ssh import jump as ssh_jump
 from .recorded_cluster import KnownHost
 
 AT_ONCE = 32

@@ -15,7 +15,7 @@ from urllib import parse
 
 import yaml
 
-from .. import memory_folders
+from ..files import memory_folders
 
 EXEC_TIMEOUT_S = 60
 

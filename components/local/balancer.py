@@ -4,7 +4,8 @@ import dataclasses
 import ipaddress
 from pathlib import Path
 
-from .. import atomic_files, rest
+from .. import rest
+from ..files import atomic_files
 from ..provider.kind import Kind, Values, Work
 from .machine import claim
 from .machine import host as hosts

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from typing import ClassVar
 
-from .. import disk_space, memory_folders
+from ..files import disk_space, memory_folders
 from ..provider.kind import UNKNOWN, Kind, Refused, Values, Work
 from .machine import claim, declared, disk, network, rootfs, sweep
 from .machine.names import STATE_ROOT, StackNames, cache_root

@@ -19,7 +19,7 @@ from typing import Any
 
 from blueprints import ssh_places
 
-from .. import memory_folders
+from ..files import memory_folders
 
 AT_ONCE = 32
 CONNECT_WITHIN_S = 10

@@ -18,7 +18,7 @@ import pydantic
 from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 
-from .. import disk_space
+from ..files import disk_space
 from . import changes, codec
 from .kind import Kind, PartlyMade, Refused, Stopped, Unobserved, Values, Work, input_names, typed
 from .unknown import UNKNOWN

@@ -8,7 +8,7 @@ import subprocess
 import uuid
 from typing import ClassVar
 
-from .. import memory_folders
+from ..files import memory_folders
 from ..provider.kind import UNKNOWN, Kind, Refused, Values, Work
 from . import certificates
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from components import atomic_files
+from components.files import atomic_files
 from components.finish import inspection_results
 from components.inspection.recorded_cluster import Known
 

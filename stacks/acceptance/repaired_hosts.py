@@ -4,7 +4,7 @@ import datetime as dt
 import json
 from collections.abc import Collection, Mapping
 
-from components import atomic_files
+from components.files import atomic_files
 
 from .. import project
 

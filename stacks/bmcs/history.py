@@ -5,8 +5,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from components import atomic_files
 from components.bmc.model import Action
+from components.files import atomic_files
 
 FILE = "power.json"
 KEPT = 500

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from blueprints import hostlist, spec
-from components import errors, remote
+from components import errors
 from components.bmc import inquiry
 from components.bmc.model import Access, Action, Board, Power, Unanswered
 from components.elastic.model import Node
 from components.inspection.recorded_cluster import Known
+from components.ssh import remote
 
 from .. import project
 from ..errors import EXIT_USAGE, Problem

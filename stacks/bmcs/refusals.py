@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from components import atomic_files
 from components.bmc.model import Access, Cause, Unanswered
+from components.files import atomic_files
 
 FILE = "bmc-refusals.json"
 SALT_BYTES = 16

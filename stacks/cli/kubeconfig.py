@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from components import atomic_files
+from components.files import atomic_files
 
 from ..engine import commands, kubernetes_access
 from ..errors import Problem, reason

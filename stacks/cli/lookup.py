@@ -9,7 +9,7 @@ import os
 
 from blueprints import catalog, message_text
 from components import registry
-from components.account import Listing, Wanted
+from components.cloud.account import Listing, Wanted
 
 from ..engine import account
 from ..errors import EXIT_USAGE, Problem

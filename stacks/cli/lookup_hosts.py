@@ -13,7 +13,8 @@ from pathlib import Path
 from blueprints import catalog, library, load
 from blueprints.inventory import known_hosts
 from blueprints.spec import Site, SiteHost
-from components import host_keys, this_machine
+from components import this_machine
+from components.ssh import host_keys
 
 from ..errors import EXIT_FAILED, EXIT_USAGE, Problem
 from ..render import tables

@@ -129,7 +129,7 @@ def _speak_any_encoding() -> None:
 
 
 def _unforeseen(error: OSError) -> Problem:
-    from components import disk_space
+    from components.files import disk_space
 
     place = f" ({error.filename})" if error.filename else ""
     full = disk_space.full_here() if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Mapping
 
 from blueprints import hostlist, message_text, spec
-from components import atomic_files, errors
+from components import errors
 from components.bmc import recorded
 from components.bmc.model import Action, Facts, Unanswered
+from components.files import atomic_files
 from components.inspection import record
 from components.inspection.recorded_cluster import Known
 

@@ -4,7 +4,8 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components import memory_folders, registry, removal
+from components import registry, removal
+from components.files import memory_folders
 
 from .. import project
 from ..errors import EngineFailed

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprints import ssh_places
-from components import atomic_files
+from components.files import atomic_files
 
 from ..errors import Problem
 from ..project import private_folder

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
-from components import atomic_files
+from components.files import atomic_files
 
 from ..errors import Problem
 from ..project import stack_file

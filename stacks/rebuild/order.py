@@ -14,10 +14,11 @@ from typing import Any
 from blueprints import hostlist
 from blueprints.load import Loaded
 from blueprints.plan import changes
-from components import errors, registry, remote
+from components import errors, registry
 from components.finish.inventory import FinishedHost
 from components.inspection import elastic, record
 from components.inspection.recorded_cluster import Known
+from components.ssh import remote
 
 from ..engine import account, commands, operations, recovery, state
 from ..errors import EngineFailed, Problem

@@ -5,11 +5,12 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from blueprints import hostlist
-from components import errors, remote
+from components import errors
 from components.elastic import slurm
 from components.elastic.model import OURS, Node
 from components.finish.inventory import FinishedHost
 from components.inspection.recorded_cluster import Known
+from components.ssh import remote
 
 from ..errors import Problem
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.account import Listing
+from components.cloud.account import Listing
 
 from .tables import Column, Facts, Section, Table
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from components import disk_space
+from components.files import disk_space
 from components.provider import servicer
 
 HEAD = "Filesystem     1048576-blocks  Used Available Capacity Mounted on\n"

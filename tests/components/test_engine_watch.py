@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from blueprints.project import project_root
-from components import memory_folders
+from components.files import memory_folders
 from tests import processes
 from tests.processes import Watched
 

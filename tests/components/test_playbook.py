@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from blueprints.project import project_root
-from components import memory_folders
+from components.files import memory_folders
 from components.finish import playbook
 from components.provider.kind import Stopped, Work
 from tests import processes

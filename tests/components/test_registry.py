@@ -15,7 +15,8 @@ import pytest
 
 from blueprints import catalog, load
 from blueprints.facts import Facts
-from components import account, adoption, contract, discovery, live, rebuild, registry, removal
+from components import adoption, contract, discovery, live, rebuild, registry, removal
+from components.cloud import account
 from components.cluster import Cluster
 from components.provider.kind import Kind
 from tests.components import registered

@@ -5,7 +5,7 @@ import datetime as dt
 
 import pytest
 
-from components import cloud_instances
+from components.cloud import instances as cloud_instances
 from components.discovery import RunningNode, RunningNodes
 from components.inspection import elastic
 from components.inspection.elastic import Listing

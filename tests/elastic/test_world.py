@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from components import memory_folders
 from components.elastic.decide import holds
+from components.files import memory_folders
 from tests.elastic.values import node_set, table
 from tests.elastic.world import World
 

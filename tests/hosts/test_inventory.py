@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from components import host_keys
+from components.ssh import host_keys
 from tests.hosts.deployment import deployment
 from tests.hosts.plain import plain_hosts
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from components import memory_folders
+from components.files import memory_folders
 from components.local.machine import sweep
 from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 

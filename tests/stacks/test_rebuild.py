@@ -9,12 +9,13 @@ import pytest
 
 from blueprints.load import load
 from blueprints.spec import ClusterSpec
-from components import errors, remote, this_machine
+from components import errors, this_machine
 from components.aws import rebuild as on_aws
 from components.elastic import slurm
 from components.elastic.model import Node
 from components.inspection.recorded_cluster import Known, KnownHost
 from components.metal import rebuild as on_metal
+from components.ssh import remote
 from stacks.cli import main
 from stacks.errors import Problem
 from stacks.rebuild import order, plan, restart

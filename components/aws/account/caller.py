@@ -1,5 +1,5 @@
 """The public address of whoever runs a command."""
 
-from ...public_address import ask as public_address
+from ...cloud.public_address import ask as public_address
 
 __all__ = ["public_address"]

@@ -6,7 +6,8 @@ from typing import Any
 
 from blueprints import catalog
 
-from ... import account, errors
+from ... import errors
+from ...cloud import account
 from . import offers
 
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ... import account
+from ...cloud import account
 from ...errors import AccountUnavailable
 
 if TYPE_CHECKING:

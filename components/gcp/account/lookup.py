@@ -8,7 +8,8 @@ from typing import Any
 from blueprints import catalog
 from blueprints.live import account as live_account
 
-from ... import account, errors
+from ... import errors
+from ...cloud import account
 from .. import rest
 from . import read
 from .session import NOT_ENABLED, Session

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ... import account, errors
+from ... import errors
+from ...cloud import account
 from .. import credentials, rest
 
 SERVICES = {

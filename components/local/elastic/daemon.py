@@ -80,7 +80,7 @@ def sources() -> tuple[Path, ...]:
     """List the files of the service's code, those that other components share with it too: what a host boots with is computed there, and the engine computes the same with the code that is here now."""
     components = Path(__file__).parents[2]
     local = components / "local"
-    shared = [components / name for name in ("atomic_files.py", "cache.py", "node_expectations.py", "short_names.py", "stack_name.py")]
+    shared = [components / name for name in ("files/atomic_files.py", "files/cache.py", "node_expectations.py", "short_names.py", "stack_name.py")]
     return tuple(
         sorted(
             [

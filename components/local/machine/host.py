@@ -12,8 +12,8 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from ... import atomic_files
 from ...bootstrap.files import File
+from ...files import atomic_files
 from . import cgroup, command, disk, power, record
 from .names import HostNames
 

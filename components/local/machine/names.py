@@ -3,7 +3,8 @@
 import dataclasses
 from pathlib import Path
 
-from ... import cache, short_names, stack_name
+from ... import short_names, stack_name
+from ...files import cache
 
 STATE_ROOT = Path("/var/lib/clusterwright")
 RUN_ROOT = Path("/run/clusterwright")

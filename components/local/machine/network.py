@@ -18,7 +18,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from ... import atomic_files
+from ...files import atomic_files
 from . import command, sysctl
 from .names import StackNames
 

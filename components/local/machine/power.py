@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ... import atomic_files
+from ...files import atomic_files
 from . import cgroup, command, disk
 from .names import HostNames
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ... import atomic_files
+from ...files import atomic_files
 
 
 def write(path: Path, value: Any, *, mode: int = 0o600) -> None:

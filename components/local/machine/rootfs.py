@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ... import disk_space
+from ...files import disk_space
 from . import archive, command, disk, record
 from .disk import NSPAWN_ROOT
 from .names import cache_root

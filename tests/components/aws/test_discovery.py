@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from components import cloud_instances, errors
+from components import errors
 from components.aws import attachments, discovery, instances
 from components.aws.attachments import Attached
 from components.aws.instances import Instance
+from components.cloud import instances as cloud_instances
 from components.discovery import Instances, RunningNodes, Stack
 
 MOMENT = dt.datetime(2026, 11, 10, 12, tzinfo=dt.UTC)

@@ -13,11 +13,11 @@ import pytest
 
 from blueprints import load
 from blueprints.spec import ClusterSpec
-from components import ssh_jump
 from components.finish import inventory
 from components.gcp import rest, tunnel
 from components.inspection import ssh
 from components.inspection.recorded_cluster import KnownHost
+from components.ssh import jump as ssh_jump
 from stacks.cli import main
 from tests.components.gcp import programs
 from tests.components.gcp.standing import Standing

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from blueprints.project import project_root
-from components import remote
 from components.finish import node_states
 from components.inspection import collect, ssh
 from components.inspection.recorded_cluster import KnownHost
+from components.ssh import remote
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nmarker\n-----END OPENSSH PRIVATE KEY-----"
 DIRECT = KnownHost("a", "train", "compute", "192.0.2.1", "1", "ssh-ed25519 AAAA")

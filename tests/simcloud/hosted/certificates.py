@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from components import atomic_files
+from components.files import atomic_files
 from components.local.machine import record
 
 LASTS = dt.timedelta(days=30)

@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from components import atomic_files
 from components.bootstrap.files import File
+from components.files import atomic_files
 from components.local.machine import command, disk
 from components.local.machine import host as hosts
 from components.local.machine.names import HostNames, StackNames

@@ -10,7 +10,7 @@ import time
 from pathlib import Path, PurePosixPath
 
 from blueprints.project import project_root
-from components import atomic_files
+from components.files import atomic_files
 from components.local.elastic import fleet
 from components.local.machine import command, record
 from components.local.machine import host as hosts

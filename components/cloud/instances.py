@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
-from . import discovery, errors, host_folders
+from .. import discovery, errors, host_folders
 
 BOOT_S = 600.0
 """Boot time of a node; until then only the scheduler knows whether it has booted."""

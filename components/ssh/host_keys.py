@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from blueprints import ssh_places
 from blueprints.language import addresses
 
-from . import errors
+from .. import errors
 
 WITHIN_S = 5
 """A host that doesn't answer within this time is down or filtered."""

@@ -8,8 +8,8 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Protocol, TypeVar
 
-from . import errors
-from .provider.kind import Kind, Refused, Values, Work
+from .. import errors
+from ..provider.kind import Kind, Refused, Values, Work
 
 ENDED_WITHIN_S = 1200
 """Machines with eight GPUs take minutes to shut down."""

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from blueprints import ssh_places
 
-from . import errors, memory_folders, ssh_jump
-from .finish import inventory
-from .finish.inventory import FinishedHost
+from .. import errors
+from ..files import memory_folders
+from ..finish import inventory
+from ..finish.inventory import FinishedHost
+from . import jump as ssh_jump
 
 CONNECT_WITHIN_S = 10
 ANSWER_WITHIN_S = 90

@@ -3,7 +3,7 @@
 import ipaddress
 import urllib.request
 
-from . import errors
+from .. import errors
 
 ADDRESS = "https://checkip.amazonaws.com"
 """It answers everyone, without credentials (AWS CLI User Guide, "Create an Amazon EC2 security group": add the address that it gives)."""

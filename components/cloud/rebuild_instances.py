@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
-from . import errors
+from .. import errors
 
 
 class Rebuild:
