@@ -25,7 +25,11 @@ JOB_RULES = (
     (("trainer.kubeflow.org",), ("trainjobs",)),
 )
 """Kinds of jobs that users of an account may create, as far as the cluster has them."""
-_NAMES_QOS = f"has(object.metadata.labels) && '{labels.PRIORITY}' in object.metadata.labels"
+_JOB_KINDS = ("Job", "JobSet", "PyTorchJob", "MPIJob", "TrainJob")
+"""Kinds whose own labels say the priority of all that their controllers make of them (Kueue v0.12, pkg/controller/jobs/pod/pod_webhook.go)."""
+_LABELS = "[dyn(object).metadata.?labels, dyn(object).?spec.?labels, dyn(object).?spec.?jobTemplate.?metadata.?labels].map(one, one.orValue({}))"
+"""Labels that Kueue reads of an object or of what is made of it: a TrainJob gives `spec.labels` to its JobSet, a CronJob those of its template to its jobs."""
+_USER = "request.userInfo.username"
 
 
 def shared(spec: ClusterSpec, *, has_queues: bool = True) -> list[dict[str, Any]]:
@@ -185,11 +189,13 @@ def time_limits(qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
         limit = durations.seconds(one.max_time)
         if limit is None:
             continue
-        of_qos = f"{_NAMES_QOS} && object.metadata.labels['{labels.PRIORITY}'] == '{labels.object_name(one.name)}'"
-        limited = f"'{labels.MOST_SECONDS}' in object.metadata.labels && int(object.metadata.labels['{labels.MOST_SECONDS}']) <= {limit}"
+        others = f"one[?'{labels.PRIORITY}'].orValue('') != '{labels.object_name(one.name)}'"
+        seconds = f"int(one['{labels.MOST_SECONDS}'])"
+        # Kueue takes 0 for no limit.
+        limited = f"'{labels.MOST_SECONDS}' in one && {seconds} > 0 && {seconds} <= {limit}"
         message = f"jobs of QOS {one.name} run at most {one.max_time}: set the label {labels.MOST_SECONDS} to {limit} or less"
         namespaces = {"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]}
-        yield from _refusal(f"clusterwright-qos-{labels.object_name(one.name)}", of=of_qos, unless=limited, message=message, namespaces=namespaces)
+        yield from _refusal(f"clusterwright-qos-{labels.object_name(one.name)}", unless=f"{others} || ({limited})", message=message, namespaces=namespaces)
 
 
 def qos_of_account(account: Account, accounts: Sequence[Account], qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
@@ -200,8 +206,8 @@ def qos_of_account(account: Account, accounts: Sequence[Account], qos: Sequence[
     name = labels.object_name(account.name)
     classes = ", ".join(f"'{labels.object_name(one)}'" for one in allowed)
     message = f"jobs of account {account.name} may use the QOS {', '.join(allowed)}: change the label {labels.PRIORITY}"
-    among = f"object.metadata.labels['{labels.PRIORITY}'] in [{classes}]"
-    yield from _refusal(f"clusterwright-account-{name}", of=_NAMES_QOS, unless=among, message=message, namespaces={"matchLabels": {labels.ACCOUNT: name}})
+    among = f"!('{labels.PRIORITY}' in one) || one['{labels.PRIORITY}'] in [{classes}]"
+    yield from _refusal(f"clusterwright-account-{name}", unless=among, message=message, namespaces={"matchLabels": {labels.ACCOUNT: name}})
 
 
 def allowed_qos(account: Account, accounts: Sequence[Account]) -> tuple[str, ...]:
@@ -212,26 +218,27 @@ def allowed_qos(account: Account, accounts: Sequence[Account]) -> tuple[str, ...
     return found.qos
 
 
-def _refusal(name: str, *, of: str, unless: str, message: str, namespaces: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Have the API server refuse jobs of every kind that users create or change in some namespaces of accounts.
+def _refusal(name: str, *, unless: str, message: str, namespaces: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Have the API server refuse jobs and pods of some namespaces of accounts by their labels, whoever creates them.
 
     Args:
-        of: the jobs that are judged, as an expression (CEL).
-        unless: what lets one pass.
+        unless: what lets labels pass, as an expression (CEL) of `one`, the labels.
     """
-    kinds = [(("batch",), ("jobs",)), *JOB_RULES]
+    kinds = [(("",), ("pods",)), (("batch",), ("jobs", "cronjobs")), *JOB_RULES]
     groups = [{"apiGroups": [*group], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": [*resources]} for group, resources in kinds]
+    owners = ", ".join(f"'{kind}'" for kind in _JOB_KINDS)
+    of_job = f"object.metadata.?ownerReferences.orValue([]).exists(one, one.?controller.orValue(false) && one.kind in [{owners}])"
+    # Users, and service accounts that they have, choose the owner of what they create, so that it counts where a controller names it. Controllers may also change what is there already, so that it ends.
+    account = "'system:serviceaccount:'"
+    own = f"!{_USER}.startsWith({account}) || {_USER}.startsWith({account} + request.namespace + ':')"
+    judged = f"{own} || (request.operation == 'CREATE' && !{of_job})"
     yield {
         **_named("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", name),
         "spec": {
             "failurePolicy": "Fail",
             "matchConstraints": {"resourceRules": groups},
-            "matchConditions": [
-                {"name": "of-the-qos", "expression": of},
-                # What a job makes of itself, and what its controller writes, is within what the job itself may.
-                {"name": "made-by-a-user", "expression": "!request.userInfo.username.startsWith('system:serviceaccount:')"},
-            ],
-            "validations": [{"expression": unless, "message": message, "reason": "Invalid"}],
+            "matchConditions": [{"name": "made-by-a-user-or-of-no-job", "expression": judged}],
+            "validations": [{"expression": f"{_LABELS}.all(one, {unless})", "message": message, "reason": "Invalid"}],
         },
     }
     yield {

@@ -1,7 +1,7 @@
 """What a blueprint's accounts, pools and QOS become, judged by the API server with the definitions of Kueue and JobSet."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -18,6 +18,25 @@ from tests.components.kubernetes import test_queues
 pytestmark = pytest.mark.engine
 
 URGENT, NORMAL = spec.Qos("urgent", 100, "01:00:00", None, None, ("normal",)), spec.Qos("normal", 10, "UNLIMITED", None, None, ())
+TRAIN_JOB = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": manifests.DEFINITION,
+    "metadata": {"name": "trainjobs.trainer.kubeflow.org"},
+    "spec": {
+        "group": "trainer.kubeflow.org",
+        "scope": "Namespaced",
+        "names": {"plural": "trainjobs", "singular": "trainjob", "kind": "TrainJob"},
+        "versions": [
+            {
+                "name": "v1alpha1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+"""The kind that the Trainer brings, which not every release has."""
 TAINTED = spec.Taint("nvidia.com/gpu", "present", "NoSchedule")
 
 
@@ -33,6 +52,7 @@ def wanted() -> spec.ClusterSpec:
 def defined(kubernetes: cluster.Cluster) -> Iterator[cluster.Cluster]:
     """The cluster with all kinds of Kueue and JobSet, and no controller of theirs."""
     found = [one for addon in ("kueue", "jobset") for one in manifests.read(release.folder() / "manifests" / addon) if one["kind"] == manifests.DEFINITION]
+    found.append(TRAIN_JOB)
     inputs, notes = ObjectsInputs("definitions", kubernetes.kubeconfig, tuple(_without_conversion(one) for one in found)), works.Notes()
     made = Objects().create(inputs, notes.work())
     yield kubernetes
@@ -86,6 +106,95 @@ def test_a_job_of_a_qos_that_its_account_may_not_use_is_refused(api: Api, queued
     processes.wait_until(refused, awaiting="the policy", within_s=60)
     for other in (dataclasses.replace(job, qos="normal"), dataclasses.replace(job, qos="", max_seconds=None), dataclasses.replace(job, account="research")):
         api.apply(jobs.manifests(other, form)[0], dry_run=True)
+
+
+URGENT_LABELS = {labels.PRIORITY: "urgent", labels.MOST_SECONDS: "60"}
+
+
+def pod(own: dict[str, str], *, owner: str = "") -> dict[str, Any]:
+    owners = [{"apiVersion": "batch/v1", "kind": owner, "name": "a", "uid": "a", "controller": True}] if owner else []
+    metadata = {"name": "a", "namespace": "product", "labels": own, "ownerReferences": owners}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template({})["spec"]}
+
+
+def template(own: dict[str, str]) -> dict[str, Any]:
+    return {"metadata": {"labels": own}, "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "example.org/a:1"}]}}
+
+
+def cron_job(own: dict[str, str]) -> dict[str, Any]:
+    job = {"metadata": {"labels": own}, "spec": {"template": template({})}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "a", "namespace": "product"},
+        "spec": {"schedule": "0 0 1 1 *", "jobTemplate": job},
+    }
+
+
+def train_job(own: dict[str, str]) -> dict[str, Any]:
+    return {"apiVersion": jobs.TRAINER, "kind": "TrainJob", "metadata": {"name": "a", "namespace": "product"}, "spec": {"labels": own}}
+
+
+def refusal(api: Api, manifest: dict[str, Any]) -> str:
+    """Say why the API server refuses an object; empty: it takes it."""
+    try:
+        api.apply(manifest, dry_run=True)
+    except apis.ApiError as error:
+        return error.message
+    return ""
+
+
+@pytest.fixture
+def judged(api: Api, queued: list[str]) -> Api:
+    """The API, once it has read the policies and pods may be created."""
+    api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "product"}}, force=True)
+    for words, own in ((MAY_USE, URGENT_LABELS), (AT_MOST, {labels.PRIORITY: "urgent"})):
+        processes.wait_until(lambda: words in refusal(api, pod(own)), awaiting="the policies", within_s=60)  # noqa: B023
+    return api
+
+
+MAY_USE, AT_MOST = "jobs of account product may use the QOS normal", "jobs of QOS urgent run at most 01:00:00"
+
+
+@pytest.mark.parametrize("make", [cron_job, train_job, pod, pytest.param(lambda own: pod(own, owner="Job"), id="a pod that names a job as its owner")])
+def test_what_becomes_a_job_of_another_qos_is_refused(judged: Api, make: Callable[[dict[str, str]], dict[str, Any]]) -> None:
+    assert MAY_USE in refusal(judged, make(URGENT_LABELS))
+    assert refusal(judged, make({labels.PRIORITY: "normal"})) == refusal(judged, make({})) == ""
+
+
+@pytest.mark.parametrize("seconds", ["0", "3601"])
+def test_a_limit_that_kueue_would_not_keep_is_refused(judged: Api, seconds: str) -> None:
+    job = jobs.manifests(jobs.Job("long", "example.org/a:1", ("true",), account="research", qos="urgent"), "job")[0]
+    job["metadata"]["labels"][labels.MOST_SECONDS] = seconds
+    assert AT_MOST in refusal(judged, job)
+
+
+def test_pods_that_a_controller_makes_of_other_kinds_are_judged_and_those_of_jobs_are_not(judged: Api) -> None:
+    of_all = {"app": "a", labels.PRIORITY: "urgent"}
+    serves = {
+        "replicas": 1,
+        "selector": {"matchLabels": {"app": "a"}},
+        "template": {**template(of_all), "spec": {**template({})["spec"], "restartPolicy": "Always"}},
+    }
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "serves", "namespace": "product"}, "spec": serves}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "trains", "namespace": "product"}, "spec": {"template": template(of_all)}}
+    for manifest in (deployment, job):
+        judged.apply(manifest)
+
+    def why() -> str:
+        found = judged.get(apis.key_of(deployment)) or {}
+        return "".join(one["message"] for one in found.get("status", {}).get("conditions", ()) if one["type"] == "ReplicaFailure")
+
+    def owners() -> set[str]:
+        return {owner["kind"] for one in judged.list("v1", "Pod", namespace="product") for owner in one["metadata"]["ownerReferences"]}
+
+    try:
+        processes.wait_until(lambda: why() != "" and "Job" in owners(), awaiting="the pods", within_s=60)
+        assert MAY_USE in why() or AT_MOST in why()
+        assert owners() == {"Job"}
+    finally:
+        for manifest in (deployment, job):
+            judged.delete(apis.key_of(manifest))
 
 
 @pytest.mark.parametrize("form", ["job", "jobset"])

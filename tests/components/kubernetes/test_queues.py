@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from blueprints import spec
-from components.kubernetes import labels, network_policies, queues, quotas
+from components.kubernetes import jobs, labels, network_policies, queues, quotas
 from tests.blueprints import hand_made
 
 GPUS = dataclasses.replace(hand_made.LOCAL_MACHINE, gpus=spec.Gpus("h100", 8, simulated=True))
@@ -154,10 +154,19 @@ def test_qos_become_priorities_and_preemption() -> None:
     assert "<= 3600" in policy["spec"]["validations"][0]["expression"]
 
 
-def test_time_limits_hold_for_all_kinds_of_jobs_that_users_may_create() -> None:
+def test_limits_hold_for_all_that_users_may_create_and_kueue_admits_by_labels() -> None:
     [policy] = [one for one in queues.time_limits([spec.Qos("urgent", 100, "01:00:00", None, None, ())]) if one["kind"] == "ValidatingAdmissionPolicy"]
     judged = {resource for rule in policy["spec"]["matchConstraints"]["resourceRules"] for resource in rule["resources"]}
-    assert judged == {"jobs", *(resource for _, resources in queues.JOB_RULES for resource in resources)}
+    assert judged == {"pods", "jobs", "cronjobs", *(resource for _, resources in queues.JOB_RULES for resource in resources)}
+
+
+def test_the_labels_that_decide_are_those_of_a_job_and_of_what_is_made_of_it() -> None:
+    [policy] = [one for one in queues.time_limits([spec.Qos("urgent", 100, "01:00:00", None, None, ())]) if one["kind"] == "ValidatingAdmissionPolicy"]
+    [rule] = policy["spec"]["validations"]
+    train = jobs.manifests(jobs.Job("a", "example.org/a:1", ("true",), qos="urgent"), "trainjob")[0]
+    assert train["spec"]["labels"] == train["metadata"]["labels"]
+    for path in ("metadata.?labels", "?spec.?labels", "?spec.?jobTemplate.?metadata.?labels"):
+        assert f"dyn(object).{path}" in rule["expression"]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +185,7 @@ def test_an_account_uses_the_qos_of_its_own_list_or_of_its_parents(own: tuple[st
     [only] = policies
     [bound] = bindings
     classes = ", ".join(f"'{name}'" for name in allowed)
-    assert only["validations"][0]["expression"] == f"object.metadata.labels['{labels.PRIORITY}'] in [{classes}]"
+    assert only["validations"][0]["expression"].endswith(f".all(one, !('{labels.PRIORITY}' in one) || one['{labels.PRIORITY}'] in [{classes}])")
     assert bound["matchResources"]["namespaceSelector"] == {"matchLabels": {labels.ACCOUNT: "vision"}}
 
 
