@@ -106,3 +106,10 @@ def test_a_member_stays_while_its_host_has_the_cluster_at_another_address(cluste
 def test_a_host_that_joins_again_is_first_forgotten_as_it_was(cluster: pathlib.Path, former: str) -> None:
     others = [ALL["head-1"], ALL["head-2"]]
     assert run("leave.yml", cluster, [*others, former], [*ADDRESSES], host="head-3", have=["head-1", "head-2"]) == (others, ["head-1", "head-2"])
+
+
+def test_a_host_that_joins_with_the_address_of_another_ones_member_leaves_that_member(cluster: pathlib.Path) -> None:
+    """Clouds give addresses again: head-2 joined with the one that head-3 has now, and serves on."""
+    moved = member("2", "head-2", ADDRESSES["head-3"])
+    former = member("3", "head-3", "10.0.0.8")
+    assert run("leave.yml", cluster, [ALL["head-1"], moved, former], [*ADDRESSES], host="head-3", have=["head-1", "head-2"])[0] == [ALL["head-1"], moved]
