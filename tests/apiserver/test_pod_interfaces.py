@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from components.finish import checks
-from components.kubernetes import acceptance_jobs, pod_interfaces, readiness, secondary_networks
+from components.kubernetes import acceptance_jobs, manifests, pod_interfaces, readiness, secondary_networks
 from components.kubernetes.api import Api, Key
 from tests import processes
 from tests.apiserver import cluster, release, works
@@ -51,18 +51,15 @@ def giving(api: Api, *entries: dict[str, Any]) -> Iterator[None]:
     beside.join()
 
 
-def verdict(api: Api, kubernetes: cluster.Cluster) -> dict[str, Any]:
+def with_rail(kubeconfig: str) -> acceptance_jobs.AcceptanceInputs:
     pool = acceptance_jobs.PoolInputs("train", (NODE,), gpus=0, always=1)
-    known: dict[str, Any] = {
-        "cluster": "starter",
-        "version": "1.34.4",
-        "kubeconfig": kubernetes.kubeconfig,
-        "pools": (pool,),
-        "proves": {},
-        "has_queues": False,
-    }
-    inputs = acceptance_jobs.AcceptanceInputs(**known, release=str(release.folder()), secondary_networks={"train": {"rail0": "10.40.0.128/25"}})
-    [found] = pod_interfaces.checks(api, inputs, pool, works.Notes().work())
+    known: dict[str, Any] = {"cluster": "starter", "version": "1.34.4", "kubeconfig": kubeconfig, "pools": (pool,), "proves": {}, "has_queues": False}
+    return acceptance_jobs.AcceptanceInputs(**known, release=str(release.folder()), secondary_networks={"train": {"rail0": "10.40.0.128/25"}})
+
+
+def verdict(api: Api, kubernetes: cluster.Cluster) -> dict[str, Any]:
+    inputs = with_rail(kubernetes.kubeconfig)
+    [found] = pod_interfaces.checks(api, inputs, inputs.pools[0], works.Notes().work())
     assert (api.get(POD), api.get(NETWORK)) == (None, None), "the check leaves nothing"
     return found
 
@@ -88,3 +85,30 @@ def test_a_pod_with_one_interface_alone_fails(api: Api, kubernetes: cluster.Clus
     monkeypatch.setattr(pod_interfaces, "GIVEN_WITHIN_S", 0.5)
     found = verdict(api, kubernetes)
     assert (found["verdict"], found["measured"], found["detail"]) == ("fail", "none", "rail0: no interface")
+
+
+@pytest.fixture
+def former(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+    """The API with the pod that a run left that was killed, and what Multus had written of it."""
+    api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": POD.namespace}}, force=True)
+    marks = {manifests.PART_OF: acceptance_jobs.NAMESPACE}
+    inputs = with_rail("")
+    api.apply(pod_interfaces._pod(POD.name, NODE, inputs, inputs.pools[0], marks))
+    api.merge(POD, {"metadata": {"annotations": {secondary_networks.STATUS: json.dumps([on_rail("10.40.0.129")])}}})
+    monkeypatch.setattr(pod_interfaces, "GIVEN_WITHIN_S", 0.5)
+    monkeypatch.setattr(acceptance_jobs, "GONE_WITHIN_S", 0.5)
+    yield api
+    if api.get(POD):
+        api.merge(POD, {"metadata": {"finalizers": None}})
+
+
+def test_what_a_killed_run_left_says_nothing_of_the_interfaces_now(former: Api, kubernetes: cluster.Cluster) -> None:
+    found = verdict(former, kubernetes)
+    assert (found["verdict"], found["measured"]) == ("fail", "none")
+
+
+def test_a_pod_of_a_killed_run_that_does_not_go_fails(former: Api, kubernetes: cluster.Cluster) -> None:
+    former.merge(POD, {"metadata": {"finalizers": ["example.org/waits"]}})
+    inputs = with_rail(kubernetes.kubeconfig)
+    [found] = pod_interfaces.checks(former, inputs, inputs.pools[0], works.Notes().work())
+    assert (found["verdict"], found["detail"]) == ("fail", f"{POD} of an earlier run is being deleted and does not go")
