@@ -89,6 +89,11 @@ FAULTS: dict[str, tuple[int, dict[str, Any] | None, tuple[str, str]]] = {
         {"faults": {"dcgm": [fault("software", 0, 5, "off"), fault("pcie", 7, 2, "replays")]}},
         ("pcie of GPU 7: replays", "fail"),
     ),
+    "a broken GPU behind more settings than are told": (
+        2,
+        {"faults": {"dcgm": [*(fault("software", number % GPUS, 5, "off") for number in range(3 * GPUS)), fault("pcie", 7, 2, "replays")]}},
+        ("pcie of GPU 7: replays", "fail"),
+    ),
     "a missing GPU": (1, {"faults": {"dcgm_gpus": 7}}, ("DCGM knows 7 of 8 GPUs", "fail")),
     "an engine that does not run": (1, {"faults": {"dcgm_engine": False}}, ("not judged", "warn")),
     "a program that fails": (1, None, ("not judged", "warn")),

@@ -18,6 +18,9 @@ LONGEST_WORDS = 200
 FAULTS_AT_MOST = 16
 """Of one node: eight GPUs that fail one test are told whole."""
 HARMLESS = ("pass", "skip")
+MONITOR, CONFIG = 1, 5
+USABLE = (MONITOR, CONFIG)
+"""Severities with which a GPU can work: it should be watched, or a setting of its host is not as DCGM wants it (dcgm_errors.h, dcgmErrorSeverity_t)."""
 ROOT, CATEGORIES, RUNTIME_ERROR = "DCGM Diagnostic", "test_categories", "runtime_error"
 
 
@@ -55,7 +58,7 @@ def read(printed: str) -> "dict[str, Any]":
     """Read what `dcgmi diag --json` printed, lines before and after the document left out.
 
     Returns:
-        `version`; `gpus`, how many DCGM knows; `tests`, name → how many results have which status; `faults`, what is not a pass, each with `test`, `where`, `severity` and `words`. Or `error` alone.
+        `version`; `gpus`, how many DCGM knows; `tests`, name → how many results have which status; `faults`, what is not a pass, each with `test`, `status`, `where`, `severity` and `words`; those that make the node unfit come first, and what is too much is left out. Or `error` alone.
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is in no form that is known.
     """
@@ -73,7 +76,12 @@ def read(printed: str) -> "dict[str, Any]":
         faults += [fault for each in found for fault in each]
     gpus = sum(len(group["entities"]) for group in document.get("entity_groups") or () if group["entity_group"] == "GPU")
     version = str((document.get("metadata") or {}).get("version") or "")
-    return {"version": version, "gpus": gpus, "tests": tests, "faults": faults[:FAULTS_AT_MOST]}
+    return {"version": version, "gpus": gpus, "tests": tests, "faults": sorted(faults, key=is_unfit, reverse=True)[:FAULTS_AT_MOST]}
+
+
+def is_unfit(fault: "dict[str, Any]") -> bool:
+    """Say whether a fault makes its node unfit for jobs."""
+    return fault["status"] == "fail" and fault["severity"] not in USABLE
 
 
 def of_result(test: str, one: "dict[str, Any]", counted: "dict[str, int]") -> "list[dict[str, Any]]":

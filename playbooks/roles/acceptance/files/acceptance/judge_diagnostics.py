@@ -5,14 +5,12 @@ from typing import Any
 
 from blueprints import hostlist
 
+from . import dcgm
 from .document import Check, Verdict, merged
 from .expectation import NodeSet
 
 LIMIT_S = {1: 120, 2: 720}
 """Level → how long it may take: about 30 s and 2 min (NVSentinel, preflight), with eight GPUs up to 10.5 min (awsome-distributed-ai, gpu-cluster-healthcheck)."""
-MONITOR, CONFIG = 1, 5
-USABLE = (MONITOR, CONFIG)
-"""Severities with which a GPU can work: it should be watched, or a setting of its host is not as DCGM wants it (dcgm_errors.h, dcgmErrorSeverity_t)."""
 SIMULATED = "simulated"
 """Version of the program that stands in for dcgmi."""
 FEW = 3
@@ -33,7 +31,7 @@ def _of_node(node_set: NodeSet, node: str, line: Mapping[str, Any]) -> Check:
         return _check(node_set, node, "not judged", Verdict.WARN, f"the diagnostic failed, which says nothing of the GPUs: {line['error']}", look_at)
     simulated = "simulated: the program stands in for dcgmi, and no GPU was tested" if line["version"] == SIMULATED else ""
     look_at = f"on {node}: `dcgmi diag --run {node_set.diagnostics}`, `nvidia-smi -q`, `dmesg | grep -i xid`"
-    unfit = [one for one in line["faults"] if one["status"] == "fail" and one["severity"] not in USABLE]
+    unfit = [one for one in line["faults"] if dcgm.is_unfit(one)]
     if unfit:
         return _check(node_set, node, _told(unfit), Verdict.FAIL, simulated, look_at)
     if line["gpus"] != node_set.gpu_count:
