@@ -172,6 +172,18 @@ def test_an_error_that_only_a_summary_has_is_of_the_node() -> None:
     ]
 
 
+def test_an_error_that_only_a_summary_has_counts_beside_the_settings_of_gpus() -> None:
+    whole = document("gb10-level2-4.5.2.json")
+    software = whole["DCGM Diagnostic"]["test_categories"][0]["tests"][0]
+    software["test_summary"]["warnings"].append({"error_category": 8, "error_id": 1, "error_severity": 2, "warning": "a plugin failed"})
+    line = dcgm.read(json.dumps(whole))
+    assert [one["where"] for one in line["faults"]] == ["the node", "GPU 0"], "what the summary repeats is told once"
+    assert line["tests"]["software"] == {"fail": 1}
+    assert judged({"lines": [{"node": name, **line} for name in NODES], "error": ""}, 2, gpus=1) == [
+        ("train-[0-1]", "software of the node: a plugin failed", "fail")
+    ]
+
+
 @pytest.mark.parametrize(
     "printed", ["", "Error: setup failed", "{}", '{"DCGM Diagnostic": {}}', '{"DCGM Diagnostic": {"test_categories": [{"tests": "none"}]}}']
 )

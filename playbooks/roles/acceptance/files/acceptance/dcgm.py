@@ -71,8 +71,11 @@ def read(printed: str) -> "dict[str, Any]":
     for test in (test for category in root[CATEGORIES] for test in category["tests"]):
         name, counted = str(test["name"]), tests.setdefault(str(test["name"]), {})
         found = [of_result(name, one, counted) for one in test["results"]]
-        if not any(found):  # a test of the whole system, or of no GPU in particular, has its errors in the summary
-            found.append(of_result(name, {"entity_group": "the node", **test["test_summary"]}, {} if found else counted))
+        summary, told = test["test_summary"], {str(each["warning"]) for one in test["results"] if is_fault(one) for each in one.get("warnings") or ()}
+        # It repeats the errors of the GPUs; those of the whole system, or of no GPU in particular, are in it alone.
+        own = [each for each in summary.get("warnings") or () if str(each["warning"]) not in told]
+        if own or not any(found):
+            found.append(of_result(name, {"entity_group": "the node", **summary, "warnings": own}, {} if found else counted))
         faults += [fault for each in found for fault in each]
     gpus = sum(len(group["entities"]) for group in document.get("entity_groups") or () if group["entity_group"] == "GPU")
     version = str((document.get("metadata") or {}).get("version") or "")
@@ -88,7 +91,7 @@ def of_result(test: str, one: "dict[str, Any]", counted: "dict[str, int]") -> "l
     """Count a result by its status, and give a fault for each of its errors. An error without a severity has 0."""
     status = str(one["status"]).lower()
     counted[status] = counted.get(status, 0) + 1
-    if status in HARMLESS:
+    if not is_fault(one):
         return []
     where = f"{one['entity_group']} {one['entity_id']}" if "entity_id" in one else one["entity_group"]
     errors = one.get("warnings") or [{"warning": "no reason was given"}]
@@ -96,6 +99,10 @@ def of_result(test: str, one: "dict[str, Any]", counted: "dict[str, int]") -> "l
         {"test": test, "status": status, "where": where, "severity": int(each.get("error_severity", 0)), "words": shortened(str(each["warning"]))}
         for each in errors
     ]
+
+
+def is_fault(one: "dict[str, Any]") -> bool:
+    return str(one["status"]).lower() not in HARMLESS
 
 
 def shortened(text: str) -> str:
