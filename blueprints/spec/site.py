@@ -1,6 +1,7 @@
 """Hosts that exist already: how to reach each of them, and what is known about it."""
 
 import dataclasses
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import Annotated
@@ -14,6 +15,8 @@ KNOWN = cost.none("what is known about the host; drift checks compare with it")
 
 PORT_LETTERS = 47
 """Of 16 bytes with colons between them."""
+DIGITS = 16
+"""Hexadecimal digits of a digest: enough that no two racks have the same by chance."""
 NO_LABEL, LABEL_LENGTH = re.compile("[^A-Za-z0-9_.-]+"), 63
 """What a label's value can't have, and its longest (Kubernetes, "Labels and Selectors")."""
 ASKED = cost.none("how management controllers are asked; nothing running changes")
@@ -136,5 +139,22 @@ class Site:
     @property
     def racks(self) -> Mapping[str, str]:
         """Give the rack of each host whose rack the inventory names, as a label of Kubernetes can say it: other systems name racks in words with spaces."""
-        found = {host.name: NO_LABEL.sub("-", host.rack)[:LABEL_LENGTH].strip("-_.") for host in self.hosts}
+        found = {host.name: _label(host.rack) for host in self.hosts}
         return {name: rack for name, rack in found.items() if rack}
+
+    @property
+    def distinct_racks(self) -> Mapping[str, str]:
+        """Give the rack of each host whose rack the inventory names, other racks by other words: where the label is not the name, a digest of the name follows it.
+
+        The name itself goes no further: Ansible evaluates the braces of variables, and other systems take any text for a name.
+        """
+        return {host.name: _distinct(host.rack) for host in self.hosts if host.rack}
+
+
+def _label(rack: str) -> str:
+    return NO_LABEL.sub("-", rack)[:LABEL_LENGTH].strip("-_.")
+
+
+def _distinct(rack: str) -> str:
+    label, digest = _label(rack), hashlib.sha256(rack.encode(errors="surrogatepass")).hexdigest()
+    return label if label == rack else f"{label}~{digest[:DIGITS]}"

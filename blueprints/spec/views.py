@@ -225,7 +225,7 @@ def _environment(node_set: NodeSet) -> dict[str, Any]:
 def _domain_racks(spec: ClusterSpec) -> dict[str, str]:
     """Give the rack of each of Slurm's nodes whose NVLink reaches the other machines of its rack; nothing unless the inventory names the rack of all of them."""
     joined = [name for node_set in spec.node_sets if node_set.scheduler == "slurm" and node_set.hosts.machine.domain_nodes for name in node_set.hosts.hostnames]
-    racks = spec.site.racks if joined and spec.site else {}
+    racks = spec.site.distinct_racks if joined and spec.site else {}
     return {name: racks[name] for name in joined} if racks.keys() >= {*joined} else {}
 
 

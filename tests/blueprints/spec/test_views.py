@@ -176,3 +176,7 @@ def test_racks_configure_slurm_where_nvlink_joins_their_machines_and_all_are_nam
     assert racks("r1", "r2") == {"train-0": "r1", "train-1": "r2"}
     assert racks("r1", "") is None
     assert racks("r1", "r2", domain=None) is None
+    for pair in (("A/7", "A-7"), ("/", "七"), ("r" * 64, "r" * 65)):
+        given = racks(*pair)
+        assert given["train-0"] != given["train-1"], f"two racks, although Kubernetes has one label for both or none: {pair}"
+    assert "{" not in "".join(racks("{{ 1 + 1 }}", "{% raw %}").values()), "Ansible would evaluate it"
