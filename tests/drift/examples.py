@@ -52,6 +52,7 @@ def facts(role: str = "compute", **changes: Any) -> dict[str, Any]:
         "places": [],
         "packages": [],
         "package_files": [],
+        "contents": {},
         "sysctls": {"net.ipv4.ip_forward": {"declared": "0", "actual": "0"}},
         "kernel_modules": {},
         "units": {"munge.service": unit()},

@@ -264,6 +264,30 @@ def test_private_files_that_others_could_read_are_given_with_what_they_should_ha
     assert (found["owner"], found["needed_owner"]) == (owner, "somebody")
 
 
+def test_files_and_units_without_a_value_are_told_with_their_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exposure, digests = program("exposure"), program("digests").Digests(str(tmp_path / "remembered"))
+    tool, link, unit, drop_in = (tmp_path / name for name in ("tool", "link", "x.service", "x.service.d/50-a.conf"))
+    drop_in.parent.mkdir()
+    for file in (tool, unit, drop_in):
+        file.write_text("one")
+    link.symlink_to(tool)
+    monkeypatch.setattr(exposure, "TRANSIENT", str(tmp_path))
+    paths = ("unowned", "changed_programs", "runtime_files", "root_starts", "privileged", "system_keys")
+    exposed = {**dict.fromkeys(paths, ()), "unowned": [str(tool)], "changed_programs": [str(link), str(tmp_path / "gone")], "transient_units": ["x.service"]}
+    seen = []
+    for changed, text in ((None, ""), (tool, "two"), (unit, "two"), (drop_in, "two")):
+        if changed:
+            changed.write_text(text)
+        seen.append(exposure.contents(exposed, digests))
+    before, of_tool, of_unit, of_drop_in = seen
+    assert before[str(tmp_path / "gone")] == [None]
+    assert {name for name in before if before[name] != of_tool[name]} == {str(tool), str(link)}, "what a link leads to counts"
+    assert {name for name in before if of_tool[name] != of_unit[name]} == {"x.service"}
+    assert {name for name in before if of_unit[name] != of_drop_in[name]} == {"x.service"}
+    tool.chmod(0o4755)
+    assert exposure.contents(exposed, digests)[str(tool)] != of_drop_in[str(tool)], "the mode counts"
+
+
 @pytest.mark.parametrize(
     ("name", "mode", "expected"),
     [

@@ -2,18 +2,23 @@
 
 import datetime as dt
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from blueprints.finding import Finding, Level, subject
+from components.inspection import compare
 from components.inspection.codes import Code
+from components.inspection.collect import Seen
 from components.inspection.finding import shown
-from components.inspection.hosts import files
+from components.inspection.hosts import exposure, files, packages
 from components.inspection.layer import Layer
 from stacks import errors
 from stacks.drift import filters, history, ignore
 from stacks.drift.report import fingerprint
+from tests.drift import examples
 from tests.drift.examples import MOMENT, finding, report, told
 
 FILE = """\
@@ -114,6 +119,51 @@ def test_what_a_report_does_not_show_was_accepted_too_and_is_drift_again_when_it
     entries = ignore.parse(ignore.baseline([accepted], reason="ours", until=None, is_of_value=True), "it")
     assert ignore.apply([accepted], entries, MOMENT.date())[0] == ()
     assert ignore.apply([later], entries, MOMENT.date())[0] == (later,)
+
+
+NOTHING: dict[str, Any] = {
+    "is_read": True,
+    **dict.fromkeys(("privileged", "writable", "unowned", "changed_programs", "runtime_files", "transient_units", "root_starts", "system_keys"), ()),
+    **dict.fromkeys(("listening", "deleted", "covering"), ()),
+}
+
+
+@pytest.mark.parametrize(
+    ("told_of", "name"),
+    [
+        ({"package_files": ["/usr/sbin/slurmd"]}, "/usr/sbin/slurmd"),
+        ({"exposure": {**NOTHING, "changed_programs": ["/usr/bin/newgrp"]}}, "/usr/bin/newgrp"),
+        ({"exposure": {**NOTHING, "unowned": ["/usr/bin/extra"]}}, "/usr/bin/extra"),
+        ({"exposure": {**NOTHING, "privileged": [{"path": "/usr/bin/helper", "right": "4755 root:root", "owned": False}]}}, "/usr/bin/helper"),
+        ({"exposure": {**NOTHING, "runtime_files": ["/run/udev/rules.d/1.rules"]}}, "/run/udev/rules.d/1.rules"),
+        ({"exposure": {**NOTHING, "transient_units": ["x.service"]}}, "x.service"),
+        ({"exposure": {**NOTHING, "root_starts": ["/root/.bashrc"]}}, "/root/.bashrc"),
+        ({"exposure": {**NOTHING, "system_keys": [{"user": "backup", "path": "/var/backups/.ssh/authorized_keys"}]}}, "/var/backups/.ssh/authorized_keys"),
+    ],
+)
+def test_a_file_of_which_a_report_shows_no_content_was_accepted_as_it_is(told_of: dict[str, Any], name: str) -> None:
+    one, other = [file_place("b\n", "0644")], [file_place("c\n", "0644")]
+    first, second, gone = (of_host(told_of, {name: there}) for there in (one, other, [None]))
+    entries = ignore.parse(ignore.baseline([first], reason="ours", until=None, is_of_value=True), "it")
+    assert ignore.apply([first, second, gone], entries, MOMENT.date())[0] == (second, gone)
+
+
+def of_host(told_of: Mapping[str, Any], contents: Mapping[str, Any]) -> Finding:
+    given = examples.facts(**told_of, contents=contents)
+    [found] = exposure.findings("train-0", given, exposure.Common()) if "exposure" in told_of else packages.findings("train-0", given)
+    return found
+
+
+def test_a_munge_key_that_was_accepted_is_drift_again_when_it_is_another_one() -> None:
+    first, second, none = (of_munge_key(checksum) for checksum in ("1" * 64, "2" * 64, ""))
+    entries = ignore.parse(ignore.baseline([first], reason="ours", until=None, is_of_value=True), "it")
+    assert ignore.apply([first, second, none], entries, MOMENT.date())[0] == (second, none)
+
+
+def of_munge_key(checksum: str) -> Finding:
+    seen = Seen({examples.hosts()[2]: examples.facts(munge_key_sha256=checksum)}, None, {}, {}, examples.NOW_S)
+    [[found]] = compare.of_hosts(seen, examples.known()).values()
+    return found
 
 
 def test_a_baseline_of_everything_covers_a_file_whatever_it_holds_later() -> None:

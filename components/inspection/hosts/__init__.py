@@ -9,7 +9,7 @@ from blueprints.finding.subject import HostPart
 
 from .. import role_defaults, servers
 from ..codes import Code
-from ..finding import Unchecked, drift
+from ..finding import Unchecked, digest, drift
 from ..layer import Layer
 from ..recorded_cluster import Known, KnownHost
 from . import exposure, files, kernel, packages, ssh_keys, units, users
@@ -147,6 +147,7 @@ def _munge_key(host: str, sha256: str, known: Known) -> Iterator[Finding]:
             desired="the stack's key",
             recorded="the stack's key",
             actual="another key" if sha256 else "no key",
+            digest=digest(sha256) if sha256 else "",
         )
 
 

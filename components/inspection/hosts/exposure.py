@@ -19,7 +19,7 @@ from blueprints.finding.subject import HostFile, HostPart, Mount, Unit
 from blueprints.finding.values import FileState
 
 from ..codes import Code
-from ..finding import drift
+from ..finding import digest, drift
 
 PACKAGED = Path(__file__).with_name("privileged.yaml")
 RECORDED = ("/etc/", "/opt/", "/usr/local/", "/usr/lib/clusterwright/", "/var/spool/cron/")
@@ -51,11 +51,11 @@ def findings(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Fi
     """Report what is exposed on one host.
 
     Args:
-        facts: what `program.exposure.facts` gave, under `exposure`, and the places that differ.
+        facts: what `program.exposure.facts` gave, under `exposure`, the places that differ, and `contents` (`program.exposure.contents`).
         shared: what the hosts have in common.
     """
-    exposure = facts["exposure"]
-    yield from _privileged(host, exposure["privileged"], {place["path"] for place in facts["places"]}, shared)
+    exposure, contents = facts["exposure"], facts["contents"]
+    yield from _privileged(host, facts, shared)
     for one in exposure["writable"]:
         if one["path"].startswith(RECORDED):
             continue  # the record shows the mode
@@ -66,16 +66,25 @@ def findings(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Fi
         if path not in shared.unowned and path not in privileged:
             what = "no package owns the file, and the system runs or reads it"
             remedy = "`clusterwright drift fix` moves it aside; to keep it, put it below /usr/local by a role"
-            yield drift(Code.UNOWNED, HostFile(host, path), what, remedy=remedy)
+            yield drift(Code.UNOWNED, HostFile(host, path), what, remedy=remedy, digest=digest(contents.get(path)))
     for path in exposure["changed_programs"]:
         remedy = (
             f"`dpkg --search {shlex.quote(path)}` on {host} names its package; `apt-get install --reinstall` restores it, or `clusterwright rebuild {host}`"
         )
         what = "the program is not the one of its package"
-        yield drift(Code.PACKAGE_FILE, HostFile(host, path), what, remedy=remedy, desired="as in the package", actual="another content, or gone")
+        yield drift(
+            Code.PACKAGE_FILE,
+            HostFile(host, path),
+            what,
+            remedy=remedy,
+            desired="as in the package",
+            actual="another content, or gone",
+            digest=digest(contents.get(path)),
+        )
     for path in exposure["runtime_files"]:
         what = "the system follows this file until the next boot, and no role wrote it"
-        yield drift(Code.TRANSIENT, HostFile(host, path), what, remedy=f"`rm -- {shlex.quote(path)} && systemctl daemon-reload` on {host}")
+        remedy = f"`rm -- {shlex.quote(path)} && systemctl daemon-reload` on {host}"
+        yield drift(Code.TRANSIENT, HostFile(host, path), what, remedy=remedy, digest=digest(contents.get(path)))
     for name in exposure["transient_units"]:
         if name in facts["units"]:
             continue  # it failed, which is a finding
@@ -85,13 +94,16 @@ def findings(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Fi
             Unit(host, name),
             what,
             remedy=f"`systemctl status -- {shlex.quote(name)}` on {host} shows what it runs; `systemctl stop -- {shlex.quote(name)}` ends it",
+            digest=digest(contents.get(name)),
         )
     for path in exposure["root_starts"]:
         what = "the file is not as the system installs it, and runs or counts when root logs in"
-        yield drift(Code.ROOT_START, HostFile(host, path), what, remedy=f"{_restoring(path)} on {host}, and find out who wrote it")
+        remedy = f"{_restoring(path)} on {host}, and find out who wrote it"
+        yield drift(Code.ROOT_START, HostFile(host, path), what, remedy=remedy, digest=digest(contents.get(path)))
     for one in exposure["system_keys"]:
         what = f"keys may log in as {one['user']}, a user of the system"
-        yield drift(Code.SYSTEM_KEY, HostFile(host, one["path"]), what, remedy=f"`rm -- {shlex.quote(one['path'])}` on {host}, and find out who wrote it")
+        remedy = f"`rm -- {shlex.quote(one['path'])}` on {host}, and find out who wrote it"
+        yield drift(Code.SYSTEM_KEY, HostFile(host, one["path"]), what, remedy=remedy, digest=digest(contents.get(one["path"])))
     for one in exposure["listening"]:
         what = "a program of the system's users listens to the network, and belongs to no unit"
         remedy = f"`ss -tlnp` on {host} shows it; end it, or give it a unit by a role"
@@ -137,8 +149,9 @@ def not_compared(exposure: Mapping[str, Any]) -> str:
     return "" if exposure["is_read"] else "reading all inodes took too long"
 
 
-def _privileged(host: str, present: list[dict[str, Any]], differing: set[str], shared: Common) -> Iterator[Finding]:
-    for one in present:
+def _privileged(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Finding]:
+    differing = {place["path"] for place in facts["places"]}
+    for one in facts["exposure"]["privileged"]:
         path, right = one["path"], one["right"]
         is_known = path in differing if path.startswith(RECORDED) else not (one["owned"] and _is_packaged(path))
         if not is_known or (path, right) in shared.privileged:
@@ -151,6 +164,7 @@ def _privileged(host: str, present: list[dict[str, Any]], differing: set[str], s
             what,
             remedy=f"find out who put it there; `clusterwright drift fix` removes it, `clusterwright rebuild {host}` all that came with it",
             actual=right,
+            digest=digest(facts["contents"].get(path)),
         )
 
 

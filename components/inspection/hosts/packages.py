@@ -9,7 +9,7 @@ from blueprints.finding.subject import HostFile, Package
 from blueprints.finding.values import PackageState
 
 from ..codes import Code
-from ..finding import drift
+from ..finding import digest, drift
 
 
 def findings(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
@@ -26,6 +26,7 @@ def findings(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
             remedy=f"`dpkg --search {shlex.quote(path)}` on {host} names the package; `apt-get install --reinstall` restores the file, or `clusterwright rebuild {host}`",
             desired="as in the package",
             actual="another content, or gone",
+            digest=digest(facts["contents"].get(path)),
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.module_utils import host_places
 
-from . import adoption, asking
+from . import adoption, asking, places
 from .digests import Digests
 
 PRUNED = (
@@ -99,6 +99,14 @@ def facts(digests: Digests, held: set[str], written: Collection[str], *, adopted
         "deleted": _deleted(),
         "covering": _covering(),
     }
+
+
+def contents(exposed: dict[str, Any], digests: Digests) -> dict[str, list[dict[str, Any] | None]]:
+    """Describe files, and the files of units, of which the other facts say no more than that they are there."""
+    paths = [*exposed["unowned"], *exposed["changed_programs"], *exposed["runtime_files"], *exposed["root_starts"]]
+    paths += [one["path"] for one in (*exposed["privileged"], *exposed["system_keys"])]
+    of_units = {name: [f"{TRANSIENT}/{name}", *sorted(_files(f"{TRANSIENT}/{name}.d"))] for name in exposed["transient_units"]}
+    return {name: places.described(files, digests) for name, files in ({path: [path] for path in paths} | of_units).items()}
 
 
 def settings() -> dict[str, str]:

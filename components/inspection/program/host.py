@@ -32,13 +32,15 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
         installed["places"] = {**installed["places"], **(born or {})}
     recorded = {**(installed or {}).get("places", {}), **(written or {})}
     present = host_places.packages()
-    found = {
+    package_files = packages.changed_files([name for name, package in present.items() if package["held"]], digests)
+    found: dict[str, Any] = {
         "has_record": installed is not None and written is not None,
         "is_born": is_born,
         "has_installation": installed is not None,
         "places": places.differing((installed or {}).get("places", {}), written or {}, digests) if installed and is_born else [],
         "packages": packages.differences((installed or {}).get("packages", {}), present) if installed else [],
-        "package_files": packages.changed_files([name for name, package in present.items() if package["held"]], digests),
+        "package_files": package_files,
+        "contents": {path: places.described([path], digests) for path in package_files},
         "sysctls": kernel.sysctls(recorded, in_container=os.path.exists(CONTAINER)),
         "kernel_modules": kernel.modules(recorded),
         "units": units.states(),
@@ -69,6 +71,7 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
 
         held = {name for name, package in present.items() if package["held"]}
         found["exposure"] = exposure.facts(digests, held, [path for path, one in (written or {}).items() if one != host_places.ABSENT], adopted_s=adopted_s)
+        found["contents"].update(exposure.contents(found["exposure"], digests))
         found["alike"] = {
             **network.alike(),
             **exposure.settings(),

@@ -75,6 +75,18 @@ def _places(digests: Digests) -> dict[str, dict[str, Any]]:
     return found
 
 
+def described(paths: list[str], digests: Digests) -> list[dict[str, Any] | None]:
+    """Describe what is at these paths, without its text, and what a link among them leads to; None: nothing that can be read."""
+    found: list[dict[str, Any] | None] = []
+    for path in paths:
+        for place in dict.fromkeys((path, os.path.realpath(path) if os.path.islink(path) else path)):
+            try:
+                found.append(_describe(place, digests))
+            except OSError:
+                found.append(None)
+    return found
+
+
 def _describe(path: str, digests: Digests) -> dict[str, Any] | None:
     """Describe a place as `host_places.describe` does, without its text and with a remembered checksum."""
     try:
