@@ -15,7 +15,7 @@ from components.inspection.finding import Unchecked, drift, in_order
 from components.inspection.layer import Layer
 
 from . import rules
-from .differences import ABSENT, change, differences, is_secret, shown
+from .differences import ABSENT, change, differences, is_secret, private_digest, shown
 
 Step = Mapping[str, Any]
 UNTOUCHED = frozenset({"same", "read", "refresh"})
@@ -128,6 +128,7 @@ def _world(world: Iterable[Step], asked: Mapping[str, Step]) -> Iterator[Finding
                 desired=shown(wanted.get(path, old)),
                 recorded=shown(old),
                 actual=shown(new),
+                digest=private_digest(new),
                 level=rule.level if rule else None,
             )
 

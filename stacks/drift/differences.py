@@ -47,6 +47,11 @@ def shown(value: Any) -> str | None:
     return finding.shown(text)
 
 
+def private_digest(value: Any) -> str:
+    """Give the digest of a value that is not shown because it holds a private key; empty for all others."""
+    return finding.digest(value) if value is not ABSENT and not is_secret(value) and message_text.is_private(json.dumps(value)) else ""
+
+
 def is_secret(value: Any) -> bool:
     """Say whether a value is hidden, in Pulumi's form or in that of its reports."""
     return value == HIDDEN or (isinstance(value, Mapping) and SECRET_SIGNATURE in value)

@@ -1,5 +1,6 @@
 """What the engine shows, told apart: the world, the code, and what is no drift."""
 
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from blueprints.finding import Level
 from components import registry
 from components.aws import discovery
 from components.inspection.codes import Code
-from stacks.drift import cloud, rules
+from stacks.drift import cloud, ignore, rules
 from stacks.drift.report import texts
 from tests.drift.examples import sides, told
 
@@ -211,3 +212,11 @@ def test_a_private_key_is_not_shown() -> None:
     key = "-----BEGIN OPENSSH PRIVATE KEY-----\nabc"
     [found] = cloud.findings(document(step("update", "aws:ec2/keyPair:KeyPair", "it", {"material": key}, {"material": "x"})), None)
     assert "abc" not in f"{texts(found).desired}{texts(found).recorded}"
+
+
+def test_a_private_key_that_was_accepted_is_drift_again_when_it_is_another_one() -> None:
+    keys = [f"-----BEGIN OPENSSH PRIVATE KEY-----\n{letters}" for letters in ("abc", "abd")]
+    worlds = [document(step("update", "aws:ec2/keyPair:KeyPair", "it", {"material": "x"}, {"material": key})) for key in keys]
+    [first, second] = [one for world in worlds for one in cloud.findings(world, None)]
+    entries = ignore.parse(ignore.baseline([first], reason="ours", until=None, is_of_value=True), "it")
+    assert ignore.apply([first, second], entries, dt.date(2026, 11, 27))[0] == (second,)
