@@ -171,21 +171,29 @@ def install(names: list[str], holdable: Iterable[str], off: Iterable[str] = (), 
 
 @contextmanager
 def recorded(off: Iterable[str]) -> Iterator[None]:
-    """Let the host's record have what changes meanwhile; a run that was killed is made good by the next one. Units that don't start with the host yet don't afterwards."""
-    if host_places.read_json(host_places.INSTALLED) is None:
-        quiet = sorted({*(host_places.read_json(TURNING_OFF) or {"off": []})["off"], *(unit for unit in off if disabled([unit]))})
-        if quiet:
-            host_places.write_json(TURNING_OFF, {"off": quiet})
+    """Let the host's record have what changes meanwhile, also where it fails. Units that don't start with the host yet don't afterwards. The next run completes one that was killed."""
+    before, path = None, TURNING_OFF
+    if host_places.read_json(host_places.INSTALLED) is not None:
+        path = CHANGING
+        before = installed_record.begin(path, off=[unit for unit in off if disabled([unit])])
+        quiet = before["off"]
+    elif quiet := sorted({*(host_places.read_json(path) or {"off": []})["off"], *(unit for unit in off if disabled([unit]))}):
+        host_places.write_json(path, {"off": quiet})
+    try:
         yield
-        disable(quiet)
-        if quiet:
-            os.unlink(TURNING_OFF)
-        return
-    before = installed_record.begin(CHANGING, off=[unit for unit in off if disabled([unit])])
-    yield
-    disable(before["off"])
-    installed_record.end(before)
-    os.unlink(CHANGING)
+    except Failed:  # what the host's owner changes until the next run is the owner's
+        _complete(path, quiet, before)
+        raise
+    _complete(path, quiet, before)
+
+
+def _complete(path: str, quiet: list[str], before: dict[str, Any] | None) -> None:
+    """Turn units off, record what changed since `before` where the host has a record, and delete the file that has both."""
+    disable(quiet)
+    if before is not None:
+        installed_record.end(before)
+    if os.path.exists(path):
+        os.unlink(path)
 
 
 def disable(units: list[str]) -> None:

@@ -146,6 +146,10 @@ class Recorded:
         self.install_balancer()
         raise KeyboardInterrupt
 
+    def fail_after_the_installation(self) -> None:
+        self.install_balancer()
+        raise server_software.Failed
+
     @property
     def record(self) -> dict[str, list[str]]:
         found = json.loads(Path(host_places.INSTALLED).read_text())
@@ -180,6 +184,32 @@ def test_a_unit_that_started_with_the_host_before_stays(host: Recorded) -> None:
     host.enable("haproxy.service")
     with server_software.recorded(["haproxy.service", "keepalived.service"]):
         host.enable("keepalived.service")
+    assert host.enabled == ["haproxy.service"]
+
+
+def test_what_the_owner_changes_after_a_transaction_that_failed_is_not_ours(host: Recorded) -> None:
+    """A part of it is installed, which joins the record."""
+    with pytest.raises(server_software.Failed), server_software.recorded(["haproxy.service"]):
+        host.fail_after_the_installation()
+    assert host.record == {"places": ["haproxy.cfg"], "packages": ["haproxy", "munge"]}
+    assert host.enabled == []
+    host.packages["theirs"] = {"version": "1", "held": False}
+    (host.etc / "theirs").touch()
+    host.enable("haproxy.service")
+    with server_software.recorded(["haproxy.service"]):
+        pass
+    assert host.record == {"places": ["haproxy.cfg"], "packages": ["haproxy", "munge"]}
+    assert host.enabled == ["haproxy.service"]
+
+
+def test_what_the_owner_turns_on_after_a_transaction_that_failed_stays_on_a_host_without_a_record(host: Recorded) -> None:
+    Path(host_places.INSTALLED).unlink()
+    with pytest.raises(server_software.Failed), server_software.recorded(["haproxy.service"]):
+        host.fail_after_the_installation()
+    assert host.enabled == []
+    host.enable("haproxy.service")
+    with server_software.recorded(["haproxy.service"]):
+        pass
     assert host.enabled == ["haproxy.service"]
 
 

@@ -339,7 +339,7 @@ MUTATIONS = (
         ("tests/drift/test_filters.py",),
     ),
     Mutation("stacks/drift/ignore.py", "finding.values.digest == self.digest", "finding.values.digest", ("tests/drift/test_filters.py",)),
-    Mutation("playbooks/library/server_software.py", 'disable(before["off"])', "disable([])", ("tests/playbooks/test_server_software.py",)),
+    Mutation("playbooks/library/server_software.py", "    disable(quiet)", "    disable([])", ("tests/playbooks/test_server_software.py",)),
     Mutation(
         "stacks/drift/fix/planning.py",
         "if not step.is_quiet or isinstance(step.action, Switch))",
