@@ -181,13 +181,14 @@ def test_the_image_of_aws_has_cuda_and_nccl_and_takes_them_from_a_mirror_where_o
 @pytest.mark.parametrize(("given", "suites"), [({}, "Suites: /"), ({"suite": "gpudirect-gib-apt", "component": "main"}, "Suites: gpudirect-gib-apt")])
 def test_an_archive_is_flat_or_has_a_suite_with_a_component(given: dict[str, str], suites: str) -> None:
     tasks = yaml.safe_load((templates.PLAYBOOKS / "roles/vendor_archive/tasks/main.yml").read_text())
-    (source, _) = next(task["files"]["entries"] for task in tasks if "files" in task)
+    (_, source) = next(task["files"]["entries"] for task in tasks if "files" in task)
     names = {"vendor_archive_address": "https://a.example", "vendor_archive_suite": "/", "vendor_archive_component": "", "vendor_archive_keyring": "/k"}
     written = templates.evaluate(source["content"], **{**names, **{f"vendor_archive_{name}": value for name, value in given.items()}})
     assert suites in written.splitlines()
     assert ("Components: main" in written.splitlines()) == bool(given)
 
 
+MIRROR = "https://mirror.example/cuda"
 NAMED = "Hash: SHA512\n\nOrigin: NVIDIA\nLabel: NVIDIA CUDA\nArchitecture: x86_64\n"
 
 
@@ -195,17 +196,44 @@ NAMED = "Hash: SHA512\n\nOrigin: NVIDIA\nLabel: NVIDIA CUDA\nArchitecture: x86_6
     ("content", "status", "here", "pin"),
     [
         (NAMED, 200, [], "release o=NVIDIA,l=NVIDIA CUDA"),
-        (NAMED, 200, ['origin "mirror.example"'], "release o=NVIDIA,l=NVIDIA CUDA"),
+        (NAMED, 200, [MIRROR, 'origin "mirror.example"'], "release o=NVIDIA,l=NVIDIA CUDA"),
         ("Suite: stable\n", 200, [], 'origin "mirror.example"'),
         ("Origin: a\nLabel: b, c\n", 200, [], 'origin "mirror.example"'),
-        ("", -1, ["release o=NVIDIA,l=NVIDIA CUDA"], "release o=NVIDIA,l=NVIDIA CUDA"),
+        ("", -1, [MIRROR, "release o=NVIDIA,l=NVIDIA CUDA"], "release o=NVIDIA,l=NVIDIA CUDA"),
+        ("", -1, ["https://old.example/cuda", 'origin "old.example"'], 'origin "mirror.example"'),
+        ("", -1, ["release o=NVIDIA,l=NVIDIA CUDA", "release o=NVIDIA,l=NVIDIA CUDA"], 'origin "mirror.example"'),
+        ("", -1, [MIRROR], 'origin "mirror.example"'),
         ("", -1, [], 'origin "mirror.example"'),
     ],
-    ids=["named", "named by its host before", "without names", "a comma", "not to be read", "never read"],
+    ids=[
+        "named",
+        "named by its host before",
+        "without names",
+        "a comma",
+        "not to be read",
+        "not to be read, of another address",
+        "a rule alone",
+        "an address alone",
+        "never read",
+    ],
 )
 def test_the_rule_for_an_archive_spares_others_of_the_same_host(content: str, status: int, here: list[str], pin: str) -> None:
     known = {"vendor_archive_index": {"content": content, "status": status}, "vendor_archive_ruled": {"stdout_lines": here}}
-    assert templates.value("vendor_archive_pin", role="vendor_archive", vendor_archive_address="https://mirror.example/cuda", **known) == pin
+    assert templates.value("vendor_archive_pin", role="vendor_archive", vendor_archive_address=MIRROR, **known) == pin
+
+
+def test_the_address_and_the_rules_that_are_here_are_read_from_what_was_written(tmp_path: Path) -> None:
+    tasks = yaml.safe_load((templates.PLAYBOOKS / "roles/vendor_archive/tasks/main.yml").read_text())
+    (read,) = [task["ansible.builtin.command"]["argv"] for task in tasks if task.get("register") == "vendor_archive_ruled"]
+    defaults = {"suite": "/", "component": "", "keyring": "/k", "name": "nvidia", "address": MIRROR, "pin": 'origin "mirror.example"', "packages": ["a", "b"]}
+    names = {f"vendor_archive_{name}": value for name, value in defaults.items()}
+    for one in next(task["files"]["entries"] for task in tasks if "files" in task):
+        path = tmp_path / templates.evaluate(one["path"], **names).lstrip("/")
+        path.parent.mkdir(parents=True)
+        path.write_text(templates.evaluate(one["content"], **names))
+    argv = [templates.evaluate(one, **names) for one in read]
+    found = subprocess.run([f"{tmp_path}{one}" if one.startswith("/") else one for one in argv], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == [MIRROR, names["vendor_archive_pin"], names["vendor_archive_pin"]]
 
 
 def test_every_proof_comes_from_the_profile() -> None:
