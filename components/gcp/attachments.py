@@ -68,7 +68,7 @@ def look(stack: discovery.Stack, *, project: str) -> Listing:
         MEMBER: lambda: _members(keys, secrets),
         OF_BUCKET: lambda: _members_of_buckets(files, buckets),
         OF_HOST: lambda: _members_of_hosts(compute, hosts),
-        NEIGHBOUR: lambda: _neighbours(compute, stack),
+        NEIGHBOUR: lambda: _neighbours(project, stack),
     }
     found: list[Attached] = []
     refused: dict[str, str] = {}
@@ -172,10 +172,11 @@ def _members_of_hosts(compute: rest.Compute, hosts: tuple[str, ...]) -> Iterator
                     yield Attached(OF_HOST, f"{name} {binding['role']} {member}", full, f"{member} has {binding['role']}")
 
 
-def _neighbours(compute: rest.Compute, stack: discovery.Stack) -> Iterator[Attached]:
-    """List machines of others in the hosts' subnet, the stack's own or one that existed before."""
+def _neighbours(project: str, stack: discovery.Stack) -> Iterator[Attached]:
+    """List machines of others in the hosts' subnet: the stack's own, one that existed before, or one that another project shares."""
     owner = next((str(one["outputs"].get("owner")) for one in stack.resources if one["type"] == SITE), "")
     cards = [card for one in stack.resources if one["type"] == HOST for card in one["outputs"].get("networkInterfaces", ())[:1]]
     for subnet in sorted({_path(str(card.get("subnetwork", ""))) for card in cards}):
-        for name, zone in neighbours.look(compute.items, region=stack.region, subnet=subnet, own=(OWNER_LABEL, owner)):
-            yield Attached(NEIGHBOUR, f"zones/{zone}/instances/{name}", subnet, f"in {zone}")
+        others = neighbours.look(lambda one: rest.Compute(one).items, project=project, region=stack.region, subnet=subnet, own=(OWNER_LABEL, owner))
+        for one in others:
+            yield Attached(NEIGHBOUR, f"projects/{one.project or project}/zones/{one.zone}/instances/{one.name}", subnet, f"in {one.place}")

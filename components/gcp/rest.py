@@ -30,6 +30,7 @@ SLOW_DOWN = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
 LONGEST_SILENCE_S = 8.0
 """A lost connection comes back soon; a longer pause only delays the page that says so."""
 FORBIDDEN, GONE = 403, 404
+NOT_ENABLED = ("accessNotConfigured", "SERVICE_DISABLED")
 
 
 class Silent(errors.TargetUnanswered):
@@ -47,6 +48,11 @@ class Failed(errors.TargetUnanswered):
     def __init__(self, status: int, code: str, message: str):
         super().__init__(message)
         self.status, self.code = status, code
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether a project doesn't let these credentials look at something."""
+        return self.status == FORBIDDEN and self.code not in NOT_ENABLED
 
 
 class Compute:

@@ -12,7 +12,7 @@ from ... import errors
 from ...cloud import account
 from .. import rest
 from . import read
-from .session import NOT_ENABLED, Session
+from .session import Session
 
 REGION_VARIABLES = ("GOOGLE_REGION", "CLOUDSDK_COMPUTE_REGION")
 NEED_MACHINE = ()
@@ -88,7 +88,7 @@ def _shared_subnets(session: Session) -> list[dict[str, Any]]:
     try:
         found = [*session.items("aggregated/subnetworks/listUsable", {"serviceProject": session.project}, project=host)]
     except rest.Failed as error:
-        if error.status != rest.FORBIDDEN or error.code in NOT_ENABLED:
+        if not error.is_hidden:
             raise
         return []
     entries = []
@@ -129,7 +129,7 @@ def _lustre_instances(session: Session) -> list[Mapping[str, Any]]:
     try:
         return [*session.items("locations/-/instances", key="instances", service="lustre")]
     except rest.Failed as error:
-        if error.code not in NOT_ENABLED:
+        if error.code not in rest.NOT_ENABLED:
             raise
         return []
 

@@ -16,7 +16,7 @@ from .. import machines as machines_by_family
 from .. import neighbours as beside
 from .. import rest
 from ..names import STACK_LABEL, label
-from .session import NOT_ENABLED, Session
+from .session import Session
 
 _UP, _ANYWHERE = "UP", "0.0.0.0/0"
 _DENSE, _BLOCKS = "DENSE", "/reservationBlocks/"
@@ -154,20 +154,19 @@ def subnet(session: Session, ident: str) -> account.Subnet | None:
 def neighbours(session: Session, ident: str, stack: str) -> tuple[str, ...]:
     """Name the machines in a subnet that are not the stack's, of this project and of the one that shares the subnet, if that lets itself be asked."""
     project, name = _place(session, ident)
-    full, own = f"projects/{project}/regions/{session.region}/subnetworks/{name}", (STACK_LABEL, label(stack))
-    found = [*beside.look(session.items, region=session.region, subnet=full, own=own)]
-    if project != session.project:
-        try:
-            found += beside.look(functools.partial(session.items, project=project), region=session.region, subnet=full, own=own)
-        except rest.Failed as error:
-            if not _is_hidden(session, error, project):
-                raise
-    return tuple(f"{machine} in {zone}" for machine, zone in sorted(found))
+    found = beside.look(
+        lambda one: functools.partial(session.items, project=one),
+        project=session.project,
+        region=session.region,
+        subnet=f"projects/{project}/regions/{session.region}/subnetworks/{name}",
+        own=(STACK_LABEL, label(stack)),
+    )
+    return tuple(sorted(f"{one.name} in {one.place}" for one in found))
 
 
 def _is_hidden(session: Session, error: rest.Failed, project: str) -> bool:
     """Say whether another project, which shares its network, doesn't let this one look at something."""
-    return project != session.project and error.status == rest.FORBIDDEN and error.code not in NOT_ENABLED
+    return project != session.project and error.is_hidden
 
 
 def described_subnet(session: Session, found: Mapping[str, Any], *, project: str = "") -> account.Subnet:
@@ -249,7 +248,7 @@ def image(session: Session, ident: str) -> account.Image | None:
     try:
         found = session.find(path, project=project)
     except rest.Failed as error:
-        if error.status != rest.FORBIDDEN or error.code in NOT_ENABLED:
+        if not error.is_hidden:
             raise
         return None  # another project's image that is not shared
     return None if found is None else described_image(found, ident)
@@ -265,7 +264,7 @@ def has_bucket(session: Session, name: str) -> bool:
     try:
         return session.bucket(name) is not None
     except rest.Failed as error:
-        if error.status != rest.FORBIDDEN or error.code in NOT_ENABLED:
+        if not error.is_hidden:
             raise
         return True
 

@@ -17,7 +17,6 @@ SERVICES = {
     "storage": "storage/v1/",
 }
 """Service → version of its API, as its paths begin."""
-NOT_ENABLED = ("accessNotConfigured", "SERVICE_DISABLED")
 _UNAUTHENTICATED = 401
 _USE_SUBNET = "compute.subnetworks.use"
 
@@ -172,7 +171,7 @@ class Session:
         return send
 
     def _unavailable(self, error: rest.Failed) -> errors.AccountUnavailable:
-        if error.code in NOT_ENABLED:
+        if error.code in rest.NOT_ENABLED:
             return errors.AccountUnavailable(
                 f"the project {self.project} has not enabled the Compute Engine API",
                 why=str(error),

@@ -9,11 +9,14 @@ import yaml
 
 from blueprints import load
 from blueprints.codes import Code
-from components.gcp import network, rest
+from components import discovery
+from components.gcp import attachments, network, rest
+from components.gcp.names import OWNER_LABEL, STACK_LABEL
 from stacks.cli import main
 from tests.components.gcp import programs
 from tests.components.gcp.standing import Standing
-from tests.simcloud.google.client import REGION, ZONE, SimulatedCloud
+from tests.components.project import STACK
+from tests.simcloud.google.client import PROJECT, REGION, ZONE, SimulatedCloud
 from tests.simcloud.google.rights import OWNER
 
 HOST, RANGE = "net-host", "10.20.0.0/20"
@@ -21,6 +24,8 @@ SHARED: dict[str, Any] = {"host_project": HOST, "existing": "shared", "subnets":
 NETWORK = f"https://www.googleapis.com/compute/v1/projects/{HOST}/global/networks/shared"
 SUBNET = f"https://www.googleapis.com/compute/v1/projects/{HOST}/regions/{REGION}/subnetworks/hosts"
 FILES: dict[str, Any] = {"home": {"kind": "block", "mount": "/home", "size": "1 TiB", "protect": False, "on_delete": "delete"}}
+
+OWN = {STACK_LABEL: STACK, OWNER_LABEL: "abc"}
 
 
 def overrides(**more: Any) -> dict[str, Any]:
@@ -102,7 +107,7 @@ def checked(tmp_path: Path, capsys: pytest.CaptureFixture[str], **changed: Any) 
     file.write_text(json.dumps(written, indent=1))
     main.main(["check", str(file), "--target", "gcp", "--live", "--json"])
     found = json.loads(capsys.readouterr().out)["findings"]
-    return [(one["where"]["path"], one["what"]) for one in found if one["code"] in ("CW807", "CW808", "CW810")]
+    return [(one["where"]["path"], one["what"]) for one in found if one["code"] in ("CW807", "CW808", "CW810", "CW818")]
 
 
 def test_the_project_is_asked_whether_it_may_use_the_subnet(project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,6 +118,46 @@ def test_the_project_is_asked_whether_it_may_use_the_subnet(project: SimulatedCl
     share(project)
     ((path, what),) = checked(tmp_path, capsys)
     assert (path, "may not use the subnet" in what) == (at, True)
+
+
+def test_machines_of_others_in_the_shared_subnet_are_named(
+    project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the host project, too, unless its owner doesn't let this project look."""
+    monkeypatch.setenv("PULUMI_STACK", STACK)
+    project.set("shared_vpc", None)
+    for owner, name, labels in ((PROJECT, "control", OWN), (PROJECT, "ours", {}), (HOST, "theirs", {})):
+        machine(project, owner, name, labels)
+    share(project, OWNER)
+    at = SUBNET.partition("/compute/v1/")[2]
+    assert checked(tmp_path, capsys) == [
+        ("network.subnets.0", f"ours in {ZONE} and theirs in {ZONE} of {HOST} have addresses in {at}, and are not the cluster's")
+    ]
+    assert drifted() == [("ours", f"in {ZONE}"), ("theirs", f"in {ZONE} of {HOST}")]
+    share(project)
+    assert drifted() == [("ours", f"in {ZONE}")]
+
+
+def drifted() -> list[tuple[str, str]]:
+    """Give name and place of the machines that a drift check of a stack in the shared subnet names."""
+    recorded = (
+        {"type": attachments.SITE, "name": "site", "id": "site", "outputs": {"owner": OWN[OWNER_LABEL]}},
+        {"type": attachments.HOST, "name": "control-0", "id": "control", "outputs": {"networkInterfaces": [{"subnetwork": SUBNET}]}},
+    )
+    stack = discovery.Stack(name=STACK, region=REGION, resources=recorded, nodes={})
+    seen = attachments.unrecorded(attachments.look(stack, project=PROJECT), stack)
+    assert dict(seen.refused) == {}
+    return [(one.what.removeprefix("machine of others "), one.description) for one in seen.found]
+
+
+def machine(cloud: SimulatedCloud, owner: str, name: str, labels: dict[str, str]) -> None:
+    """Create a machine of a project in the shared subnet."""
+    body = {
+        "name": name, "machineType": f"zones/{ZONE}/machineTypes/n2-standard-2", "labels": labels, "networkInterfaces": [{"subnetwork": SUBNET}],
+        "disks": [{"boot": True, "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-13"}}],
+    }  # fmt: skip
+    answer = cloud.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{owner}/zones/{ZONE}/instances", body=body)
+    assert answer.status == 200, answer.body
 
 
 def test_lookup_lists_what_is_shared_with_the_lines_to_write(project: SimulatedCloud, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..core.store import SERVICE, Thing
-from . import kinds, links, operations
+from . import kinds, links, operations, shared_vpc
 
 if TYPE_CHECKING:
     from .cloud import Cloud
@@ -29,14 +29,14 @@ def thing(cloud: "Cloud", kind: str, path: str) -> Thing | None:
     if kind not in VIEWED:
         return None
     project, _, rest = path.removeprefix("projects/").partition("/")
-    properties = _given(cloud.project, bool(project == cloud.project), project).get(kind, {}).get(rest)
+    properties = _given(cloud.project, project).get(kind, {}).get(rest)
     return Thing(kind, path, rest.split("/")[1] if rest.startswith(("zones/", "regions/")) else "global", properties, SERVICE, SINCE_S) if properties else None
 
 
 def things(cloud: "Cloud", kind: str) -> Iterator[Thing]:
     """Give those of a kind, of all projects."""
-    for project in (cloud.project, *kinds.load("images")) if kind in VIEWED else ():
-        for rest in _given(cloud.project, bool(project == cloud.project), project).get(kind, {}):
+    for project in (cloud.project, *shared_vpc.hosts(cloud), *kinds.load("images")) if kind in VIEWED else ():
+        for rest in _given(cloud.project, project).get(kind, {}):
             if found := thing(cloud, kind, f"projects/{project}/{rest}".rstrip("/")):
                 yield found
 
@@ -75,20 +75,21 @@ def _machines() -> Mapping[str, Mapping[str, Any]]:
 
 
 @functools.cache
-def _given(own: str, is_own: bool, project: str) -> Mapping[str, Mapping[str, Any]]:
+def _given(own: str, project: str) -> Mapping[str, Mapping[str, Any]]:
     """Give kind → path within the project → properties."""
-    if not is_own:
+    if project in kinds.load("images"):
         return {"compute.images": {f"global/images/{name}": _image(project, name, known) for name, known in kinds.load("images").get(project, {}).items()}}
-    base = links.link(f"projects/{own}")
+    base = links.link(f"projects/{project}")
     found: dict[str, dict[str, Any]] = {kind: {} for kind in VIEWED}
     found["compute.gateways"]["global/gateways/default-internet-gateway"] = {"name": "default-internet-gateway"}
-    found["compute.projects"][""] = {
-        "kind": "compute#project",
-        "name": own,
-        "id": "123456789012",
-        "defaultServiceAccount": "123456789012-compute@developer.gserviceaccount.com",
-        "selfLink": base,
-    }
+    if project == own:
+        found["compute.projects"][""] = {
+            "kind": "compute#project",
+            "name": own,
+            "id": "123456789012",
+            "defaultServiceAccount": "123456789012-compute@developer.gserviceaccount.com",
+            "selfLink": base,
+        }
     for region, letters in kinds.load("places").items():
         links_of_zones = [f"{base}/zones/{region}-{letter}" for letter in letters]
         found["compute.regions"][f"regions/{region}"] = _one("region", base, f"regions/{region}", status="UP", zones=links_of_zones, quotas=[])

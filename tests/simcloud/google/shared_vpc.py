@@ -58,6 +58,11 @@ def usable(cloud: "Cloud", call: Call) -> Any:
     return {"kind": "compute#usableSubnetworksAggregatedList", "items": items}
 
 
+def hosts(cloud: "Cloud") -> tuple[str, ...]:
+    """Name the host project, if there is one."""
+    return (_host(cloud),) if _host(cloud) else ()
+
+
 def _host(cloud: "Cloud") -> str:
     return str((cloud.setting(SETTING) or {}).get("project", ""))
 
