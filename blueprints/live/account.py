@@ -13,6 +13,7 @@ class Questions:
 
     target: str
     region: str
+    cluster: str
     stack: str
     machines: tuple[str, ...]
     quotas: tuple[str, ...]
@@ -203,6 +204,7 @@ def questions(cluster: spec.ClusterSpec, *, stack: str) -> Questions:
     return Questions(
         target=cluster.target,
         region=network.region,
+        cluster=cluster.name,
         stack=stack,
         machines=tuple(sorted(name for name in machines if name in known)),
         quotas=tuple(sorted({need.code for need in quotas.needed(cluster)})),

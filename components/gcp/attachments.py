@@ -177,6 +177,6 @@ def _neighbours(project: str, stack: discovery.Stack) -> Iterator[Attached]:
     owner = next((str(one["outputs"].get("owner")) for one in stack.resources if one["type"] == SITE), "")
     cards = [card for one in stack.resources if one["type"] == HOST for card in one["outputs"].get("networkInterfaces", ())[:1]]
     for subnet in sorted({_path(str(card.get("subnetwork", ""))) for card in cards}):
-        others = neighbours.look(lambda one: rest.Compute(one).items, project=project, region=stack.region, subnet=subnet, own=(OWNER_LABEL, owner))
+        others = neighbours.look(lambda one: rest.Compute(one).items, project=project, region=stack.region, subnet=subnet, own={OWNER_LABEL: owner})
         for one in others:
             yield Attached(NEIGHBOUR, f"projects/{one.project or project}/zones/{one.zone}/instances/{one.name}", subnet, f"in {one.place}")

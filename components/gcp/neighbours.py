@@ -26,14 +26,14 @@ class Machine:
         return f"{self.zone} of {self.project}" if self.project else self.zone
 
 
-def look(items: Callable[[str], Items], *, project: str, region: str, subnet: str, own: tuple[str, str]) -> Iterator[Machine]:
+def look(items: Callable[[str], Items], *, project: str, region: str, subnet: str, own: Mapping[str, str]) -> Iterator[Machine]:
     """List machines of others in the stack's project, and in the one that shares the subnet if that lets itself be asked.
 
     Args:
         items: project → its collections.
         project: the stack's.
         subnet: its full name.
-        own: label of the stack's own machines, and its value.
+        own: labels that all of the stack's own machines have.
     """
     yield from _others(items(project), region, subnet, own)
     sharing = re.match("projects/([^/]+)/", subnet)
@@ -48,10 +48,9 @@ def look(items: Callable[[str], Items], *, project: str, region: str, subnet: st
     yield from (dataclasses.replace(one, project=sharing[1]) for one in found)
 
 
-def _others(items: Items, region: str, subnet: str, own: tuple[str, str]) -> Iterator[Machine]:
-    name, value = own
+def _others(items: Items, region: str, subnet: str, own: Mapping[str, str]) -> Iterator[Machine]:
     for zone in sorted(str(one["name"]) for one in items("zones", {}) if str(one["region"]).endswith(f"/{region}")):
         for one in items(f"zones/{zone}/instances", _FIELDS):
             subnets = [str(card.get("subnetwork", "")) for card in one.get("networkInterfaces", ())]
-            if any(link.endswith(f"/{subnet}") for link in subnets) and one.get("labels", {}).get(name) != value:
+            if any(link.endswith(f"/{subnet}") for link in subnets) and not own.items() <= one.get("labels", {}).items():
                 yield Machine(str(one["name"]), zone)

@@ -246,6 +246,7 @@ def test_what_is_asked_follows_from_the_cluster() -> None:
     assert asked == account.Questions(
         target="aws",
         region="us-east-1",
+        cluster="tiny",
         stack="t",
         machines=("m7i.large", "m7i.xlarge", "p5.48xlarge"),
         quotas=("L-1216C47A", "L-417A185B"),

@@ -56,7 +56,7 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
         rooms=asker.answer("rooms", (), lambda: read.networks(session, asked.stack)),
         network=asker.answer("network", None, lambda: read.network(session, asked.network, asked.stack) if asked.network else None),
         subnets=asker.answer("subnets", none, lambda: _each(asked.subnets, lambda one: read.subnet(session, one))),
-        neighbours=asker.answer("machines in the hosts' subnet", (), lambda: read.neighbours(session, asked.subnets[0], asked.stack) if asked.subnets else ()),
+        neighbours=asker.answer("machines in the hosts' subnet", (), lambda: _neighbours(session, asked)),
         reservations=asker.answer("reservations", none, lambda: _each(asked.reservations, lambda one: read.reservation(session, one))),
         images=asker.answer("images", none, lambda: _each(asked.images, lambda one: read.image(session, one))),
         buckets=asker.answer("buckets", none, lambda: _each(asked.buckets, lambda one: read.has_bucket(session, one))),
@@ -89,6 +89,10 @@ class _Asker:
 
 def _each(names: Iterable[str], ask: Callable[[str], Given]) -> dict[str, Given]:
     return {name: ask(name) for name in names}
+
+
+def _neighbours(session: Session, asked: account.Questions) -> tuple[str, ...]:
+    return read.neighbours(session, asked.subnets[0], cluster=asked.cluster, stack=asked.stack) if asked.subnets else ()
 
 
 def _served(asked: account.Questions, apis: Mapping[str, bool]) -> list[str]:

@@ -15,7 +15,7 @@ from blueprints.spec import CapacityKind
 from .. import machines as machines_by_family
 from .. import neighbours as beside
 from .. import rest
-from ..names import STACK_LABEL, label
+from ..names import CLUSTER_LABEL, STACK_LABEL, label
 from .session import Session
 
 _UP, _ANYWHERE = "UP", "0.0.0.0/0"
@@ -151,7 +151,7 @@ def subnet(session: Session, ident: str) -> account.Subnet | None:
     )
 
 
-def neighbours(session: Session, ident: str, stack: str) -> tuple[str, ...]:
+def neighbours(session: Session, ident: str, *, cluster: str, stack: str) -> tuple[str, ...]:
     """Name the machines in a subnet that are not the stack's, of this project and of the one that shares the subnet, if that lets itself be asked."""
     project, name = _place(session, ident)
     found = beside.look(
@@ -159,7 +159,7 @@ def neighbours(session: Session, ident: str, stack: str) -> tuple[str, ...]:
         project=session.project,
         region=session.region,
         subnet=f"projects/{project}/regions/{session.region}/subnetworks/{name}",
-        own=(STACK_LABEL, label(stack)),
+        own={CLUSTER_LABEL: label(cluster), STACK_LABEL: label(stack)},  # clusters may have stacks of one name
     )
     return tuple(sorted(f"{one.name} in {one.place}" for one in found))
 

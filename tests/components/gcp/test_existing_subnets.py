@@ -14,7 +14,7 @@ from components.elastic import table as fleet_table
 from components.elastic.fleets.gcp import adapter
 from components.elastic.memory import Launch
 from components.gcp import attachments, network, rest
-from components.gcp.names import OWNER_LABEL, STACK_LABEL
+from components.gcp.names import CLUSTER_LABEL, OWNER_LABEL, STACK_LABEL
 from stacks.cli import main
 from tests.components.gcp import programs, steps
 from tests.components.gcp.standing import Standing
@@ -179,9 +179,16 @@ def test_machines_of_others_in_the_hosts_subnet_are_named(
     monkeypatch.setenv("PULUMI_STACK", STACK)
     translate(project, "hosts")
     given = {"subnets": ["hosts"], "cidr": RANGE}
-    for name, where, labels in (("theirs", "hosts", {}), ("ours", "hosts", {STACK_LABEL: STACK}), ("apart", "small", {})):
+    for name, where, labels in (
+        ("alone", "hosts", {}),
+        ("ours", "hosts", {CLUSTER_LABEL: "tiny", STACK_LABEL: STACK}),
+        ("sibling", "hosts", {CLUSTER_LABEL: "other", STACK_LABEL: STACK}),
+        ("staging", "hosts", {CLUSTER_LABEL: "tiny", STACK_LABEL: "other"}),
+        ("apart", "small", {}),
+    ):
         machine(project, name, where, labels)
-    assert checked(tmp_path, capsys, given) == [("network.subnets.0", "theirs in us-central1-a has an address in hosts, and is not the cluster's")]
+    others = f"alone in {ZONE}, sibling in {ZONE} and staging in {ZONE} have addresses in hosts, and are not the cluster's"
+    assert checked(tmp_path, capsys, given) == [("network.subnets.0", others)]
 
 
 def test_a_drift_check_names_machines_of_others_in_the_hosts_subnet(project: SimulatedCloud) -> None:

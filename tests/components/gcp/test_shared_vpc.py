@@ -11,7 +11,7 @@ from blueprints import load
 from blueprints.codes import Code
 from components import discovery
 from components.gcp import attachments, network, rest
-from components.gcp.names import OWNER_LABEL, STACK_LABEL
+from components.gcp.names import CLUSTER_LABEL, OWNER_LABEL, STACK_LABEL
 from stacks.cli import main
 from tests.components.gcp import programs
 from tests.components.gcp.standing import Standing
@@ -25,7 +25,7 @@ NETWORK = f"https://www.googleapis.com/compute/v1/projects/{HOST}/global/network
 SUBNET = f"https://www.googleapis.com/compute/v1/projects/{HOST}/regions/{REGION}/subnetworks/hosts"
 FILES: dict[str, Any] = {"home": {"kind": "block", "mount": "/home", "size": "1 TiB", "protect": False, "on_delete": "delete"}}
 
-OWN = {STACK_LABEL: STACK, OWNER_LABEL: "abc"}
+OWN = {CLUSTER_LABEL: "tiny", STACK_LABEL: STACK, OWNER_LABEL: "abc"}
 
 
 def overrides(**more: Any) -> dict[str, Any]:
