@@ -103,7 +103,9 @@ def test_pods_get_interfaces_in_the_same_networks_as_on_other_nodes() -> None:
     secrets = {"cluster": {"public": AUTHORITY, "private": ""}}
     (entry,) = yaml.safe_load(templates.render("autoscaler.yml.j2", role="elastic", spec=with_network, provided=PROVIDED, secrets=secrets))
     [found] = [one["content"] for one in json.loads(entry["content"])["files"] if one["path"] == "/etc/cni/multus/net.d/storage.conf"]
-    expected = templates.evaluate("{{ networks | multus_files('train-0', []) }}", networks=[network])
+    assert json.loads(found)["master"] == "host0"  # as components/local/machine/host.py names it
+    links = [{"ifname": "host0", "addr_info": [{"local": "10.20.0.11"}]}]
+    expected = templates.evaluate("{{ networks | multus_files('train-0', '10.20.0.11', links) }}", networks=[network], links=links)
     assert found == next(one["content"] for one in expected if one["path"].endswith("storage.conf"))
 
 
