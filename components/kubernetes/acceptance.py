@@ -10,6 +10,7 @@ from typing import Any
 from blueprints.finding import Level
 from blueprints.spec import NodeSet
 
+from ..elastic.kubernetes import model as elastic
 from ..finish import checks, inspection_results
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
 from . import acceptance_jobs, apply, confinement, group, labels, pod_interfaces, queues, readiness, service_addresses, training
@@ -125,21 +126,43 @@ def _nodes(api: Api, inputs: AcceptanceInputs, work: Work) -> Iterator[dict[str,
             there.clear()
             there.update(nodes)
             problems.clear()
-            problems.update({name: lack for name in pool.nodes if (lack := node_lacks(nodes.get(name), pool.gpus, inputs.version))})
-            present = len(pool.nodes) - sum(one == "is not there" for one in problems.values())
-            if pool.is_elastic and present >= pool.always:  # elastic nodes that don't run are no fault
-                # Nor are those that come or go while it looks, or are older than the cluster: the autoscaler replaces them.
-                for name in [name for name in pool.nodes[pool.always :] if name in problems]:
-                    del problems[name]
+            has_older = pool.is_elastic and any(is_older(nodes[name], inputs.version) for name in pool.nodes if name in nodes)
+            busy = {one.node for one in elastic.read(api.list("v1", "Pod"), ()).pods if not one.is_of_node} if has_older else set()
+            problems.update(faults(pool, nodes, version=inputs.version, busy=busy))
             work.say(f"acceptance: {len(pool.nodes) - len(problems)} of {len(pool.nodes)} nodes of pool {pool.name} are as they should be")
             return not problems
 
         with contextlib.suppress(TimeoutError):
-            work.wait_until(ready, awaiting="nodes", within_s=NODES_WITHIN_S, every_s=0.5)
+            work.wait_until(ready, awaiting="nodes", within_s=COMES_WITHIN_S if pool.is_elastic else NODES_WITHIN_S, every_s=0.5)
         wanted = f"{f'{pool.always}–' if pool.is_elastic else ''}{len(pool.nodes)} ready{f' with {pool.gpus} GPUs each' if pool.gpus else ''}"
         lacking = "; ".join(f"{name} {lack}" for name, lack in problems.items())
         measured = f"{sum(name in there for name in pool.nodes) - len(problems)}" if pool.is_elastic else f"{len(pool.nodes) - len(problems)}"
         yield acceptance_jobs.check(pool.name, "nodes of Kubernetes", wanted, measured, lacking, ok=not problems)
+
+
+def faults(pool: PoolInputs, nodes: Mapping[str, Mapping[str, Any]], *, version: str, busy: set[str]) -> dict[str, str]:
+    """Say what nodes of a pool lack and should not. Pure.
+
+    Args:
+        busy: nodes that run pods; the autoscaler replaces one that is older than the cluster when it is idle.
+    """
+    lacks = {name: lack for name in pool.nodes if (lack := node_lacks(nodes.get(name), pool.gpus, version))}
+    if not pool.is_elastic:
+        return lacks
+    lacks |= {name: "is being stopped" for name in pool.nodes if elastic.STOPPING in (nodes.get(name, {}).get("metadata", {}).get("annotations") or {})}
+    older = {name for name in busy & {*lacks} & {*nodes} if is_older(nodes[name], version)}
+    # Elastic nodes that don't run are no fault, nor are those that come or go while it looks.
+    beyond = {*pool.nodes[pool.always :]} if len({*pool.nodes} & {*nodes}) >= pool.always else set()
+    return {name: lack for name, lack in lacks.items() if name not in older | beyond}
+
+
+def is_older(node: Mapping[str, Any], version: str) -> bool:
+    """Say whether a node runs another version than the cluster's. Pure."""
+    return not f"{_runs(node)}.".startswith(f"{version.removeprefix('v')}.")
+
+
+def _runs(node: Mapping[str, Any]) -> str:
+    return str(node["status"]["nodeInfo"]["kubeletVersion"]).removeprefix("v")
 
 
 def node_lacks(node: Mapping[str, Any] | None, gpus: int, version: str) -> str:
@@ -151,9 +174,8 @@ def node_lacks(node: Mapping[str, Any] | None, gpus: int, version: str) -> str:
         return f"is not ready: {why}"
     if readiness.condition(node, labels.HEALTHY) == "False":
         return f"lacks something: {readiness.message(node, labels.HEALTHY)}"
-    runs = node["status"]["nodeInfo"]["kubeletVersion"].removeprefix("v")
-    if not f"{runs}.".startswith(f"{version.removeprefix('v')}."):
-        return f"runs Kubernetes {runs} instead of {version}"
+    if is_older(node, version):
+        return f"runs Kubernetes {_runs(node)} instead of {version}"
     offers = int(node["status"].get("allocatable", {}).get(labels.GPU, 0))
     return "" if offers == gpus else f"offers {offers} GPUs instead of {gpus}"
 

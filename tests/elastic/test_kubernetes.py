@@ -223,6 +223,14 @@ def test_outdated_nodes_go_as_soon_as_they_are_idle() -> None:
     assert decided([pod("x", node="train-0")], [node("train-0")], [instance("train-0", is_outdated=True)])[0] == []
 
 
+def test_an_outdated_node_that_always_runs_is_replaced() -> None:
+    of = table(row(minimum=1))
+    steps, memory = decided([], [node("train-0")], [instance("train-0", is_outdated=True)], of=of)
+    assert steps == [Stop("train-0", "i-train-0", "outdated")]
+    assert started(decided(memory=memory, of=of)[0]) == {"train": ("train-0",)}
+    assert decided([pod("x", node="train-0")], [node("train-0")], [instance("train-0", is_outdated=True)], of=of)[0] == []
+
+
 def test_a_stop_that_was_cut_off_is_gone_on_with_at_each_of_its_steps() -> None:
     stopping = node("train-0", annotations={model.STARTED_FROM: program.mark(TOLD), model.STOPPING: "idle"}, unschedulable=True)
     assert decided([], [stopping], [instance("train-0")])[0] == [Stop("train-0", "i-train-0", "idle")]

@@ -113,10 +113,10 @@ def decide(
     for name in sorted(nodes.keys() - ending):
         idle_since = memory.idle.get(name)
         node_set, node = owners[name], nodes[name]
-        if idle_since is None or name not in instances or node_set.always_runs(name) or node.is_cordoned:
+        if idle_since is None or name not in instances or node.is_cordoned:
             continue  # also what an administrator keeps
         outdated = instances[name].is_outdated or node.annotations.get(STARTED_FROM, templates[node_set.name].mark) != templates[node_set.name].mark
-        if now - idle_since >= idle_s or outdated:
+        if outdated or (now - idle_since >= idle_s and not node_set.always_runs(name)):
             steps.append(Stop(name, instances[name].id, "outdated" if outdated else f"idle for {now - idle_since:.0f} s"))
             if name not in memory.used and not outdated:
                 memory = memory.paused(node_set.name, f"{name} came, and the scheduler put no pod on it", _fitting(waiting, templates[node_set.name]), now)
