@@ -231,6 +231,23 @@ def test_an_outdated_node_that_always_runs_is_replaced() -> None:
     assert decided([pod("x", node="train-0")], [node("train-0")], [instance("train-0", is_outdated=True)], of=of)[0] == []
 
 
+def test_hosts_beyond_a_smaller_maximum_go_when_they_are_idle_and_count_until_then() -> None:
+    of = table(row(count=1))
+    busy, idle = [pod("x", node="train-3")], [node("train-3")]
+    assert decided([], idle, [instance("train-3")], of=of)[0] == [Stop("train-3", "i-train-3", "outdated")]
+    assert decided(busy, idle, [instance("train-3")], of=of)[0] == []
+    assert started(decided([*busy, pod("a")], idle, [instance("train-3")], of=of)[0]) == {}  # the fleet would refuse it
+    steps, memory = decided([], [], [instance("train-3")], of=of)  # it has not joined
+    assert ([(type(step), step.node, step.instance) for step in steps], memory.pauses) == ([(End, "train-3", "i-train-3")], {})
+
+
+def test_nodes_beyond_a_smaller_maximum_are_forgotten_with_their_hosts_and_those_of_others_stay() -> None:
+    of = table(row(count=1))
+    assert decided([], [node("train-3")], [], of=of)[0] == [End("train-3", "", "its host is gone")]
+    for other in (node("train-3", annotations={}), node("fixed-3"), node("train-a")):
+        assert decided([], [other], [], of=of)[0] == []
+
+
 def test_a_stop_that_was_cut_off_is_gone_on_with_at_each_of_its_steps() -> None:
     stopping = node("train-0", annotations={model.STARTED_FROM: program.mark(TOLD), model.STOPPING: "idle"}, unschedulable=True)
     assert decided([], [stopping], [instance("train-0")])[0] == [Stop("train-0", "i-train-0", "idle")]

@@ -95,6 +95,8 @@ def decide(
 ) -> tuple[tuple[Step, ...], Memory]:
     """Decide the next steps."""
     owners = table.owners()
+    beyond = _beyond(table, kubernetes, cloud)
+    owners |= beyond
     instances = {one.node: one for one in sorted(cloud.instances, key=lambda one: (one.life is Life.LIVE, one.launched_at)) if one.node in owners}
     nodes = {name: node for name, node in kubernetes.nodes.items() if name in owners}
     memory = _seen(memory, owners, instances, nodes, kubernetes, now)
@@ -102,25 +104,34 @@ def decide(
     steps: list[Step] = []
     for name in sorted({*instances, *nodes}):
         node_set = owners[name]
-        step = _of_host(name, node_set, instances.get(name), nodes.get(name), memory, now)
+        step = _of_host(name, node_set, instances.get(name), nodes.get(name), memory, now, is_beyond=name in beyond)
         if step:
             steps.append(step)
-        if isinstance(step, End) and step.instance and name not in memory.used:  # a host that has run pods and dies is no failed start
+        if isinstance(step, End) and step.instance and name not in memory.used | beyond.keys():  # a host that has run pods and dies is no failed start
             memory = memory.paused(node_set.name, step.why, _fitting(waiting, templates[node_set.name]), now)
     ending = {step.node for step in steps if isinstance(step, Stop | End)}
     living = {name for name in instances if name not in ending}
-    starts = _starts(table, templates, waiting, living, taken={*instances, *nodes}, kubernetes=kubernetes, memory=memory, now=now)
+    starts = _starts(table, templates, waiting, living, beyond=beyond, taken={*instances, *nodes}, kubernetes=kubernetes, memory=memory, now=now)
     for name in sorted(nodes.keys() - ending):
         idle_since = memory.idle.get(name)
         node_set, node = owners[name], nodes[name]
         if idle_since is None or name not in instances or node.is_cordoned:
             continue  # also what an administrator keeps
-        outdated = instances[name].is_outdated or node.annotations.get(STARTED_FROM, templates[node_set.name].mark) != templates[node_set.name].mark
+        mark = templates[node_set.name].mark
+        outdated = name in beyond or instances[name].is_outdated or node.annotations.get(STARTED_FROM, mark) != mark
         if outdated or (now - idle_since >= idle_s and not node_set.always_runs(name)):
             steps.append(Stop(name, instances[name].id, "outdated" if outdated else f"idle for {now - idle_since:.0f} s"))
             if name not in memory.used and not outdated:
                 memory = memory.paused(node_set.name, f"{name} came, and the scheduler put no pod on it", _fitting(waiting, templates[node_set.name]), now)
     return (*steps, *starts), memory
+
+
+def _beyond(table: Table, kubernetes: Kubernetes, cloud: Cloud) -> dict[str, NodeSet]:
+    """Give hosts and nodes with numbers that their pool had before it got a smaller `max`. Nodes that a person let join are not ours, whatever their name."""
+    of_prefix = {one.prefix: one for one in table.node_sets}
+    ours = {one.node for one in cloud.instances} | {name for name, node in kubernetes.nodes.items() if STARTED_FROM in node.annotations}
+    found = {name: of_prefix[name.rpartition("-")[0]] for name in ours - table.owners().keys() if name.rpartition("-")[0] in of_prefix}
+    return {name: one for name, one in found.items() if name.rpartition("-")[2].isdecimal()}
 
 
 def _seen(
@@ -139,12 +150,14 @@ def _seen(
     )
 
 
-def _of_host(name: str, node_set: NodeSet, instance: Instance | None, node: Node | None, memory: Memory, now: float) -> Step | None:
+def _of_host(name: str, node_set: NodeSet, instance: Instance | None, node: Node | None, memory: Memory, now: float, *, is_beyond: bool) -> Step | None:
     """Decide about one host alone, whoever waits."""
     if instance is None:
         return End(name, "", "its host is gone")
     if instance.life is Life.ENDED:
         return End(name, instance.id, "its host has ended")
+    if node is None and is_beyond:
+        return End(name, instance.id, f"pool {node_set.pool} no longer has it")
     if node and node.is_stopping:
         return Stop(name, instance.id, node.annotations[STOPPING])
     silent = memory.silent.get(name)
@@ -180,14 +193,15 @@ def _starts(
     waiting: Sequence[Pod],
     living: set[str],
     *,
+    beyond: Mapping[str, NodeSet],
     taken: set[str],
     kubernetes: Kubernetes,
     memory: Memory,
     now: float,
 ) -> tuple[Start, ...]:
     """Give what is started: for pods in their order, the first node set that may and can take one."""
-    bins = [*_room(table, templates, living, kubernetes, memory, now)]
-    owners = table.owners()
+    bins = [*_room(table, templates, living - beyond.keys(), kubernetes, memory, now)]
+    owners = {**table.owners(), **beyond}
     free = {one.name: [name for name in one.nodes if name not in taken] for one in table.node_sets}
     wanted: dict[str, list[str]] = {}
     for one in table.node_sets:  # those that always run
@@ -196,6 +210,8 @@ def _starts(
             free[one.name] = [name for name in free[one.name] if name not in missing]
             wanted[one.name] = missing
             bins += [_new(name, templates[one.name]) for name in missing]
+        count = len(free[one.name]) - sum(beyond[name].name == one.name for name in beyond.keys() & living)  # the fleet counts those too
+        free[one.name] = free[one.name][: max(0, count)]
     for pod in waiting:
         if any(one.takes(pod) for one in bins):
             continue
