@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -418,6 +419,31 @@ def test_a_pod_that_comes_while_its_node_is_to_go_keeps_the_node(world: ClusterO
     autoscaler.look()
     assert set(world.instances) == set(world.nodes) == {"train-0"}
     assert not world.nodes["train-0"]["spec"]["unschedulable"]
+
+
+def test_a_stop_that_is_gone_on_with_keeps_a_node_that_got_a_pod_meanwhile(world: ClusterOf, autoscaler: program.Autoscaler) -> None:
+    stopping = node("train-0", annotations={model.STARTED_FROM: program.mark(TOLD), model.STOPPING: "idle"}, unschedulable=True)
+    world.instances, world.nodes, world.pods = {"train-0": instance("train-0")}, {"train-0": stopping}, [pod("late", node="train-0")]
+    autoscaler.look()
+    assert set(world.instances) == set(world.nodes) == {"train-0"}
+    assert not world.nodes["train-0"]["spec"]["unschedulable"]
+
+
+def test_a_stop_begins_with_one_write_and_is_taken_back_with_one(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut off between two, a node would be cordoned and nobody would know why."""
+    asked = tmp_path / "asked"
+    program_file = tmp_path / "kubectl"
+    program_file.write_text(f'#!/bin/sh\nprintf "%s\\t" "$@" >>{asked}\necho >>{asked}\n')
+    program_file.chmod(0o755)
+    monkeypatch.setattr(cluster, "PATH", str(tmp_path))
+    cluster.Cluster().begin_to_stop("train-0", "idle for 60 s")
+    cluster.Cluster().keep("train-0")
+    words = [line.rstrip("\t").split("\t") for line in asked.read_text().splitlines()]
+    assert [one[:4] for one in words] == [["patch", "node", "train-0", "--type=merge"]] * 2
+    assert [json.loads(one[4].removeprefix("--patch=")) for one in words] == [
+        {"metadata": {"annotations": {model.STOPPING: "idle for 60 s"}}, "spec": {"unschedulable": True}},
+        {"metadata": {"annotations": {model.STOPPING: None}}, "spec": {"unschedulable": None}},
+    ]
 
 
 def test_a_refused_start_is_shown_on_the_pods_and_tried_again_later(world: ClusterOf, autoscaler: program.Autoscaler) -> None:

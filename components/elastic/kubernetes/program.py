@@ -126,9 +126,10 @@ class Autoscaler:
         known = seen.nodes.get(node)
         if known and not known.is_stopping:
             self._cluster.begin_to_stop(node, why)
-            if any(pod.node == node and not pod.is_of_node for pod in self._cluster.view().pods):
-                self._cluster.keep(node)  # the scheduler was faster
-                return
+            seen = self._cluster.view()
+        if known and any(pod.node == node and not pod.is_of_node for pod in seen.pods):
+            self._cluster.keep(node)  # the scheduler was faster
+            return
         log.info("stop %s: %s", node, why)
         if known:
             self._cluster.drain(node)
