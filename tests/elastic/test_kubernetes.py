@@ -321,6 +321,8 @@ class World:
         self.warned: list[str] = []
         self.status: Mapping[str, Any] = {}
         self.now, self.refuses, self.is_silent = 1000.0, False, False
+        self.leader, self.takes_over = "a", False
+        """Whoever has the lease; another one takes it over while a node is drained."""
         self.arrives: list[dict[str, Any]] = []
         """Pods that are there as soon as a node is cordoned: the scheduler was faster."""
 
@@ -344,6 +346,8 @@ class World:
 
     def drain(self, name: str) -> None:
         assert self.nodes[name]["spec"]["unschedulable"]
+        if self.takes_over:
+            self.leader, self.now = "b", self.now + cluster.LEASE_S
 
     def forget(self, name: str) -> None:
         self.nodes.pop(name, None)
@@ -355,7 +359,7 @@ class World:
         self.status = status
 
     def leads(self, holder: str, *, now: float) -> bool:
-        return True
+        return holder == self.leader
 
 
 class ClusterOf(World):
@@ -390,7 +394,7 @@ def world() -> ClusterOf:
 
 @pytest.fixture
 def autoscaler(world: ClusterOf) -> program.Autoscaler:
-    return program.Autoscaler(table(), {"train": TOLD}, cluster=world, fleet=FleetOf(world), clock=lambda: world.now)
+    return program.Autoscaler(table(), {"train": TOLD}, cluster=world, fleet=FleetOf(world), holder="a", clock=lambda: world.now)
 
 
 def test_from_a_waiting_gang_to_no_node(world: ClusterOf, autoscaler: program.Autoscaler) -> None:
@@ -444,6 +448,26 @@ def test_a_stop_begins_with_one_write_and_is_taken_back_with_one(tmp_path: pathl
         {"metadata": {"annotations": {model.STOPPING: "idle for 60 s"}}, "spec": {"unschedulable": True}},
         {"metadata": {"annotations": {model.STOPPING: None}}, "spec": {"unschedulable": None}},
     ]
+
+
+def test_one_that_loses_the_lease_leaves_the_rest_to_the_other(world: ClusterOf, autoscaler: program.Autoscaler) -> None:
+    names = ("train-0", "train-1")
+    world.instances, world.nodes = {name: instance(name) for name in names}, {name: node(name) for name in names}
+    autoscaler.look()
+    world.now, world.takes_over = world.now + IDLE_S, True
+    with pytest.raises(cluster.Unanswered, match="lease"):
+        autoscaler.look()
+    assert set(world.instances) == set(world.nodes) == set(names)
+    assert not world.nodes["train-1"]["spec"].get("unschedulable")
+    world.pods = [pod("a", gpus=8), pod("b", gpus=8)]
+    world.instances, world.nodes = {}, {}
+    autoscaler.look()
+    assert world.told == []
+    # It has the lease again: what it saw before that says nothing.
+    world.pods, world.leader, world.takes_over = [], "a", False
+    world.instances, world.nodes = {"train-1": instance("train-1")}, {"train-1": node("train-1")}
+    autoscaler.look()
+    assert set(world.instances) == {"train-1"}
 
 
 def test_a_refused_start_is_shown_on_the_pods_and_tried_again_later(world: ClusterOf, autoscaler: program.Autoscaler) -> None:

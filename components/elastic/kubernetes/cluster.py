@@ -17,7 +17,7 @@ TOKEN_LIVES = "15m"
 """Longer than a host takes to join, and not much."""
 NAMESPACE, NAME = "kube-system", "clusterwright-autoscaler"
 LEASE_S = 180
-"""Longer than a step takes."""
+"""Longer than a step takes, or a part of one after which it is renewed."""
 
 
 class Unanswered(Exception):

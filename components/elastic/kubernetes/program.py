@@ -57,21 +57,38 @@ class Autoscaler:
 
     Args:
         told: node set → what its nodes are told, without the token.
+        holder: who has the lease then; each autoscaler has another name.
         clock: seconds since 1970.
     """
 
-    def __init__(self, table: Table, told: Mapping[str, Mapping[str, Any]], *, cluster: ClusterPort, fleet: FleetPort, clock: Callable[[], float] = time.time):
-        self._table, self._told, self._cluster, self._fleet, self._clock = table, told, cluster, fleet, clock
+    def __init__(
+        self,
+        table: Table,
+        told: Mapping[str, Mapping[str, Any]],
+        *,
+        cluster: ClusterPort,
+        fleet: FleetPort,
+        holder: str,
+        clock: Callable[[], float] = time.time,
+    ):
+        self._table, self._told, self._cluster, self._fleet, self._holder, self._clock = table, told, cluster, fleet, holder, clock
+        self._renewed: float | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Another autoscaler has worked since: what was seen before says nothing."""
         self._memory = Memory()
         self._published: dict[str, Any] = {}
 
     def look(self) -> None:
-        """Look once, and do what is to be done.
+        """Look once, and do what is to be done, as long as no other autoscaler has the lease.
 
         Raises:
             Unreachable: the fleet does not answer; nothing was done.
-            Unanswered: the API server does not answer; nothing was done.
+            Unanswered: the API server does not answer, or the lease was lost meanwhile; the next look, or the other autoscaler, does the rest.
         """
+        if not self._leads():
+            return
         cloud = self._fleet.view()
         kubernetes = self._cluster.view()
         idle_s = float(self._table.cloud.get("idle_s", 60))
@@ -80,14 +97,36 @@ class Autoscaler:
             self._table, self.templates(kubernetes), kubernetes=kubernetes, cloud=cloud, memory=before, now=self._clock(), idle_s=idle_s
         )
         for step in steps:
+            self._keep_lease()
             try:
                 self._do(step)
             except (Unreachable, Unanswered) as error:  # one failed step must not block the others; the next look repeats it
                 log.warning("%s: %s", step.node_set if isinstance(step, Start) else step.node, error)
+        self._keep_lease()
         for name, pause in self._memory.pauses.items():
             if before.pauses.get(name) != pause:
                 self._say(name, pause)
         self._publish(cloud, kubernetes)
+
+    def _leads(self) -> bool:
+        """Take the lease, or renew it."""
+        now = self._clock()
+        if self._renewed is None or now - self._renewed >= RENEWS_EVERY_S:
+            if self._cluster.leads(self._holder, now=now):
+                self._renewed = now
+            else:
+                self._renewed = None
+                self._forget()
+        return self._renewed is not None
+
+    def _keep_lease(self) -> None:
+        """Renew the lease before what takes long: steps together can outlast it, none does alone.
+
+        Raises:
+            Unanswered: another autoscaler has it.
+        """
+        if not self._leads():
+            raise Unanswered("another autoscaler has the lease")
 
     def templates(self, kubernetes: Kubernetes) -> dict[str, Template]:
         """Say what a node of each set will be. Where hosts share one machine, each shows all of it, as those of the control plane do."""
@@ -132,7 +171,9 @@ class Autoscaler:
             return
         log.info("stop %s: %s", node, why)
         if known:
+            self._keep_lease()
             self._cluster.drain(node)
+        self._keep_lease()
         self._fleet.terminate([instance])
         self._cluster.forget(node)
 
@@ -190,15 +231,10 @@ def read(folder: Path = FOLDER) -> tuple[Table, dict[str, dict[str, Any]]]:
 def run(cluster: ClusterPort, make_fleet: Callable[[Table], FleetPort]) -> None:
     """Go on until the process is ended."""
     table, told = read()
-    autoscaler = Autoscaler(table, told, cluster=cluster, fleet=make_fleet(table))
-    holder, renewed = socket.gethostname(), 0.0
+    autoscaler = Autoscaler(table, told, cluster=cluster, fleet=make_fleet(table), holder=socket.gethostname())
     while True:
-        now = time.time()
         try:
-            if now - renewed >= RENEWS_EVERY_S:
-                renewed = now if cluster.leads(holder, now=now) else 0.0
-            if renewed:
-                autoscaler.look()
+            autoscaler.look()
         except (Unreachable, Unanswered) as error:
             log.warning("%s", error)
         time.sleep(EVERY_S)
