@@ -4,6 +4,9 @@ import base64
 import dataclasses
 import importlib
 import json
+import os
+import pathlib
+import subprocess
 from typing import Any
 
 import pytest
@@ -151,3 +154,43 @@ def test_kubeadm_is_told_the_names_of_the_api_server_and_the_images_of_the_relea
 
 def test_the_name_of_a_control_host_is_in_its_certificate_once() -> None:
     assert kubernetes_tables.certificate_names("kubernetes-0:6443", ["kubernetes-0"]) == ["kubernetes-0", "127.0.0.1", "localhost"]
+
+
+KEY = "node-role.kubernetes.io/control-plane"
+TAINTED = f"{KEY}=:NoSchedule"
+KUBECTL = """\
+case "$*" in
+"get node head "*annotations*) cat {0}/noted ;;
+"get node head --output=jsonpath={{.spec.taints[*].key}}") cat {0}/taints ;;
+"taint node head node-role.kubernetes.io/control-plane-") : >{0}/taints; echo untainted ;;
+"taint node head node-role.kubernetes.io/control-plane=:NoSchedule") echo foreign/key node-role.kubernetes.io/control-plane >{0}/taints; echo tainted ;;
+"annotate --overwrite node head clusterwright.io/taints="*) echo "${{5#*=}}" >{0}/noted; echo annotated ;;
+*) echo "unknown: $*" >&2; exit 2 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("minimum", "noted", "taints", "after"),
+    [
+        (0, "", KEY, ("none", "")),  # it was begun when nodes without taints always ran
+        (0, TAINTED, f"foreign/key {KEY}", ("none", "")),
+        (1, "none", "foreign/key", (TAINTED, f"foreign/key {KEY}")),
+        (1, "", KEY, (TAINTED, KEY)),
+        (1, TAINTED, "", (TAINTED, "")),  # its administrator wants it so
+        (0, "none", KEY, ("none", KEY)),
+    ],
+)
+def test_a_control_plane_that_runs_takes_pods_when_its_pools_become_elastic_and_no_longer_when_they_end_to_be(
+    minimum: int, noted: str, taints: str, after: tuple[str, str], tmp_path: pathlib.Path
+) -> None:
+    for name, text in (("noted", noted), ("taints", taints), ("kubectl", f"#!/bin/sh\n{KUBECTL.format(tmp_path)}")):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "kubectl").chmod(0o755)
+    known = {"spec": {"kubernetes": {"node_sets": [{**node_set(), "minimum": minimum}]}}, "inventory_hostname": "head"}
+    script = templates.render("taint.sh.j2", role="kubeadm_control", **known)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    for run in range(2):
+        done = subprocess.run(["sh"], input=script, env=environment, capture_output=True, text=True, check=True)
+        assert not (run and done.stdout), "the second run changes something"
+        assert ((tmp_path / "noted").read_text().strip(), (tmp_path / "taints").read_text().strip()) == after
