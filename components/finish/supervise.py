@@ -14,6 +14,7 @@ import shlex
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from .. import engine_watch
 from ..files import disk_space, memory_folders
 
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+TEMPLATE_MARKS = ("{{", "{%", "{#")
 MESSAGE_KEYS = ("msg", "stderr", "stdout", "module_stderr", "reason")
 MESSAGE_LIMIT = 2000
 REFUSED = "Permission denied (publickey"
@@ -67,14 +69,26 @@ def main() -> None:
         end(0)
 
 
+def as_text(value: Any) -> Any:
+    """Give values of variables in which Ansible evaluates nothing: a blueprint's description or a rack's name from an inventory may hold braces.
+
+    Source: ansible-core 2.19, _internal/_json/_profiles/_legacy.py, which reads files of variables.
+    """
+    if isinstance(value, Mapping):
+        return {key: as_text(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_text(one) for one in value]
+    return {"__ansible_unsafe": value} if isinstance(value, str) and any(mark in value for mark in TEMPLATE_MARKS) else value
+
+
 def _run(order: dict[str, Any], folder: Path) -> None:
     import ansible_runner
 
     key, known_hosts, secrets, variables = folder / "key", folder / "known_hosts", folder / "secrets.json", folder / "variables.json"
     key.write_text(order["private_key"])
     known_hosts.write_text("".join(f"{line}\n" for line in order["known_hosts"]))
-    secrets.write_text(json.dumps({"secrets": order["secrets"]}))
-    variables.write_text(json.dumps({**order["variables"], "stack_name": order["stack"]}))  # for the commands that messages name
+    secrets.write_text(json.dumps(as_text({"secrets": order["secrets"]})))
+    variables.write_text(json.dumps(as_text({**order["variables"], "stack_name": order["stack"]})))  # the name is for the commands that messages name
     inventory = folder / "inventory.json"
     inventory.write_text(json.dumps(order["inventory"]))
     playbooks = Path(order["playbooks"])

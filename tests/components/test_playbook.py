@@ -402,3 +402,13 @@ def test_a_full_file_system_of_a_failed_host_is_named(books: Books, full_folder:
 def test_messages_can_name_the_stack(books: Books) -> None:
     outcome = books.run("    - {{name: Say, ansible.builtin.fail: {{msg: 'clusterwright up --stack {{{{ stack_name }}}}'}}}}\n")
     assert [failure.message for failure in outcome.failures] == ["clusterwright up --stack mine"]
+
+
+@pytest.mark.parametrize("text", ["{{ 1 + 1 }}", "{% set x = 1 %}", "{# nothing #}", "{{ lookup('pipe', 'id') }}", "{{ broken"])
+def test_braces_in_a_value_are_text(books: Books, text: str) -> None:
+    """Whoever names a rack in an inventory runs nothing on the machine of whoever runs `up`."""
+    order = dataclasses.replace(
+        books.order("    - {{name: Say, ansible.builtin.fail: {{msg: '{{{{ spec.racks[0].name }}}} {{{{ secrets.word }}}}'}}}}\n"), secrets={"word": text}
+    )
+    order = dataclasses.replace(order, variables={"spec": {"racks": [{"name": text}]}})
+    assert [failure.message for failure in playbook.run(order, books.work()).failures] == [f"{text} {text}"]
