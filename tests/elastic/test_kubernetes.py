@@ -63,8 +63,8 @@ def node(name: str, *, is_ready: bool = True, gpus: int = 8, annotations: Mappin
     return {"metadata": metadata, "spec": spec, "status": {"conditions": [ready], "allocatable": offers}}
 
 
-def instance(name: str, *, life: Life = Life.LIVE, at: float = 0.0, is_outdated: bool = False) -> Instance:
-    return Instance(f"i-{name}", name, life, at, "10.0.0.1", is_outdated=is_outdated)
+def instance(name: str, *, life: Life = Life.LIVE, at: float = 0.0, is_outdated: bool = False, launch: str = "") -> Instance:
+    return Instance(f"i-{name}", name, life, at, "10.0.0.1", launch, is_outdated=is_outdated)
 
 
 def decided(
@@ -288,7 +288,8 @@ def test_a_node_that_the_scheduler_does_not_use_is_not_started_again_and_again()
 
 
 def test_a_node_that_has_come_gets_its_labels_once() -> None:
-    assert decided([], [node("train-0", annotations={})], [instance("train-0")])[0] == [Mark("train-0", "train")]
+    launch = model.launch_token("of before", unique="a1b2")
+    assert decided([], [node("train-0", annotations={})], [instance("train-0", launch=launch)])[0] == [Mark("train-0", "train", "of before")]
 
 
 def test_where_hosts_share_a_machine_a_node_offers_what_the_control_plane_sees_of_it() -> None:
@@ -380,7 +381,7 @@ class FleetOf:
         if self._world.refuses:
             return Answer((), Refusal.CAPACITY, "no room")
         self._world.told.append(json.loads(told))
-        self._world.instances |= {name: instance(name, at=self._world.now) for name in launch.nodes}
+        self._world.instances |= {name: instance(name, at=self._world.now, launch=launch.token) for name in launch.nodes}
         return Answer(tuple(self._world.instances[name] for name in launch.nodes))
 
     def terminate(self, instances: list[str]) -> None:
@@ -412,6 +413,18 @@ def test_from_a_waiting_gang_to_no_node(world: ClusterOf, autoscaler: program.Au
     autoscaler.look()
     world.now += IDLE_S
     autoscaler.look()
+    assert (world.instances, world.nodes) == ({}, {})
+
+
+def test_a_node_that_joins_after_its_pool_was_changed_is_outdated(world: ClusterOf, autoscaler: program.Autoscaler) -> None:
+    world.pods = [pod("a")]
+    autoscaler.look()
+    world.pods, world.nodes = [], {"train-0": node("train-0", annotations={})}
+    changed = {"train": {**TOLD, "units": ["another.timer"]}}
+    other = program.Autoscaler(table(), changed, cluster=world, fleet=FleetOf(world), holder="a", clock=lambda: world.now)
+    other.look()
+    assert world.nodes["train-0"]["metadata"]["annotations"] == {model.STARTED_FROM: program.mark(TOLD)}
+    other.look()
     assert (world.instances, world.nodes) == ({}, {})
 
 

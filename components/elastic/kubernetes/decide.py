@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..model import Cloud, Instance, Life
 from ..table import NodeSet, Table
 from . import fit
-from .model import STARTED_FROM, STOPPING, Kubernetes, Node, Pod, Template
+from .model import STARTED_FROM, STOPPING, Kubernetes, Node, Pod, Template, mark_of
 
 FIRST_PAUSE_S = 30.0
 LONGEST_PAUSE_S = 600.0
@@ -52,6 +52,7 @@ class Mark:
 
     node: str
     node_set: str
+    mark: str
 
 
 Step = Start | Stop | End | Mark
@@ -164,7 +165,7 @@ def _of_host(name: str, node_set: NodeSet, instance: Instance | None, node: Node
     if silent is not None and now - silent > node_set.boot_timeout_s:
         return End(name, instance.id, f"{name} was no ready node within {node_set.boot_timeout_s:.0f} s")
     if node and STARTED_FROM not in node.annotations:
-        return Mark(name, node_set.name)
+        return Mark(name, node_set.name, mark_of(instance.launch))
     return None
 
 

@@ -69,6 +69,16 @@ class Kubernetes:
     nodes: Mapping[str, Node] = dataclasses.field(hash=False)
 
 
+def launch_token(mark: str, *, unique: str) -> str:
+    """Name a launch so that it says what its hosts were told: the table may be another one when they have joined. Pure."""
+    return f"{mark}-{unique}"
+
+
+def mark_of(launch: str) -> str:
+    """Give the mark of what hosts of a launch were told. Pure."""
+    return launch.partition("-")[0]
+
+
 def quantity(text: object) -> float:
     """Read a quantity (`500m`, `16Gi`).
 

@@ -20,7 +20,7 @@ from ..table import Table
 from . import decide
 from .cluster import Unanswered
 from .decide import End, Mark, Memory, Start, Stop
-from .model import Kubernetes, Node, Pod, Template
+from .model import Kubernetes, Node, Pod, Template, launch_token
 
 FOLDER = Path("/etc/clusterwright/autoscaler")
 """`fleet.json`, the fleet table, and for each node set `<name>.json`: what its nodes are told (playbooks/roles/elastic)."""
@@ -145,13 +145,13 @@ class Autoscaler:
                 if instance:
                     self._fleet.terminate([instance])
                 self._cluster.forget(node)
-            case Mark(node, node_set):
-                told = self._told[node_set]
-                self._cluster.mark(node, labels=told["node"]["labels"], taints=told["node"]["taint_words"], told=mark(told))
+            case Mark(node, node_set, told):
+                known = self._told[node_set]["node"]
+                self._cluster.mark(node, labels=known["labels"], taints=known["taint_words"], told=told)
 
     def _start(self, node_set: str, nodes: tuple[str, ...], pods: tuple[Pod, ...]) -> None:
         now = self._clock()
-        token = hashlib.sha256(f"{node_set} {nodes} {now}".encode()).hexdigest()[:32]
+        token = launch_token(mark(self._told[node_set]), unique=hashlib.sha256(f"{node_set} {nodes} {now}".encode()).hexdigest()[:32])
         launch = Launch(token, node_set, nodes, group=token, jobs=(), requested_at=now, is_whole=False)
         told = json.dumps({**self._told[node_set], "token": self._cluster.token(f"nodes of {node_set}")})
         answer = self._fleet.launch(launch, told=told)
