@@ -281,10 +281,22 @@ def test_a_host_that_does_not_join_is_replaced_after_a_pause_that_grows() -> Non
 
 def test_a_node_that_the_scheduler_does_not_use_is_not_started_again_and_again() -> None:
     waits, there = [pod("a")], [instance("train-0")]
-    _, memory = decided(waits, [node("train-0")], there, now=0.0)
-    steps, memory = decided(waits, [node("train-0")], there, memory=memory, now=IDLE_S)
-    assert [type(step) for step in steps] == [Stop]
-    assert decided(waits, memory=memory, now=IDLE_S + 5)[0] == []
+    for before in (decided(waits, now=-9.0), decided(waits, [], there, now=-9.0)):  # this process started it, or saw it come
+        _, memory = decided(waits, [node("train-0")], there, memory=before[1], now=0.0)
+        steps, memory = decided(waits, [node("train-0")], there, memory=memory, now=IDLE_S)
+        assert [type(step) for step in steps] == [Stop]
+        assert decided(waits, memory=memory, now=IDLE_S + 5)[0] == []
+
+
+def test_nodes_that_were_there_before_this_process_go_without_a_pause() -> None:
+    """It can't know whether they have run pods."""
+    there = [instance("train-0")]
+    _, memory = decided([], [node("train-0", is_ready=False)], there, now=-9.0)  # a moment of silence is no start
+    _, memory = decided([], [node("train-0")], there, memory=memory, now=0.0)
+    steps, memory = decided([], [node("train-0")], there, memory=memory, now=IDLE_S)
+    assert ([type(step) for step in steps], memory.pauses) == ([Stop], {})
+    steps, memory = decided([], [node("train-0", is_ready=False)], [instance("train-0", life=Life.ENDED)])
+    assert ([type(step) for step in steps], memory.pauses) == ([End], {})
 
 
 def test_a_node_that_has_come_gets_its_labels_once() -> None:

@@ -77,6 +77,8 @@ class Memory:
     """Host → since when it has not been a ready node."""
     ready: Mapping[str, float] = dataclasses.field(default_factory=dict, hash=False)
     """Node → since when it has been ready."""
+    watched: frozenset[str] = frozenset()
+    """Hosts that this process saw before they were ready nodes: of others, it can't say whether their start failed."""
     used: frozenset[str] = frozenset()
     """Nodes that have had pods."""
     pauses: Mapping[str, Pause] = dataclasses.field(default_factory=dict, hash=False)
@@ -108,7 +110,9 @@ def decide(
         step = _of_host(name, node_set, instances.get(name), nodes.get(name), memory, now, is_beyond=name in beyond)
         if step:
             steps.append(step)
-        if isinstance(step, End) and step.instance and name not in memory.used | beyond.keys():  # a host that has run pods and dies is no failed start
+        if (
+            isinstance(step, End) and step.instance and name in memory.watched - memory.used - beyond.keys()
+        ):  # a host that has run pods and dies is no failed start
             memory = memory.paused(node_set.name, step.why, _fitting(waiting, templates[node_set.name]), now)
     ending = {step.node for step in steps if isinstance(step, Stop | End)}
     living = {name for name in instances if name not in ending}
@@ -122,9 +126,9 @@ def decide(
         outdated = name in beyond or instances[name].is_outdated or node.annotations.get(STARTED_FROM, mark) != mark
         if outdated or (now - idle_since >= idle_s and not node_set.always_runs(name)):
             steps.append(Stop(name, instances[name].id, "outdated" if outdated else f"idle for {now - idle_since:.0f} s"))
-            if name not in memory.used and not outdated:
+            if name in memory.watched - memory.used and not outdated:
                 memory = memory.paused(node_set.name, f"{name} came, and the scheduler put no pod on it", _fitting(waiting, templates[node_set.name]), now)
-    return (*steps, *starts), memory
+    return (*steps, *starts), dataclasses.replace(memory, watched=memory.watched.union(*(one.nodes for one in starts)))
 
 
 def _beyond(table: Table, kubernetes: Kubernetes, cloud: Cloud) -> dict[str, NodeSet]:
@@ -141,10 +145,13 @@ def _seen(
     busy = {pod.node for pod in kubernetes.pods if pod.node in nodes and not pod.is_of_node}
     ready = {name for name, node in nodes.items() if node.is_ready}
     proven = {owners[name].name for name in busy & ready}
+    silent = instances.keys() - ready
+    coming = {name for name in silent if name not in nodes or STARTED_FROM not in nodes[name].annotations}
     return Memory(
         idle={name: memory.idle.get(name, now) for name in ready - busy},
-        silent={name: memory.silent.get(name, now) for name in instances.keys() - ready},
+        silent={name: memory.silent.get(name, now) for name in silent},
         ready={name: memory.ready.get(name, now) for name in ready},
+        watched=(memory.watched | coming) & (instances.keys() | nodes.keys()),
         used=(memory.used & nodes.keys()) | busy,
         # What ran pods again has recovered.
         pauses={name: one for name, one in memory.pauses.items() if now < one.until or name not in proven},
