@@ -117,7 +117,11 @@ def _of_nodes(nodes: Sequence[Mapping[str, Any]], known: Known) -> Iterator[Find
     there = {one["metadata"]["name"]: one for one in nodes if not (_simulates(kubernetes) and kwok_nodes.MARK in (one["metadata"].get("annotations") or {}))}
     control = kubernetes.control.hostnames if kubernetes.control else ()
     racks = known.cluster.site.racks if known.cluster.site else {}
+    elastic = {one.pool for one in kubernetes.node_sets if one.is_elastic}
     for name in there.keys() - {*control, *(name for one in kubernetes.node_sets for name in one.hosts.hostnames)}:
+        metadata = there[name]["metadata"]
+        if STARTED_FROM in (metadata.get("annotations") or {}) and (metadata.get("labels") or {}).get(labels.POOL) in elastic:
+            continue  # its pool got a smaller `max`: the autoscaler ends it when it is idle
         yield drift(Code.KUBE_NODE_ADDED, ClusterObject("Node", name), "the blueprint doesn't have it", remedy=Code.KUBE_NODE_ADDED.remedy, actual="there")
     # While one of several is lost, the others answer.
     for name in control if len(control) > 1 else ():

@@ -93,6 +93,20 @@ MUTATIONS = (
     # Nodes that come and go
     Mutation("components/elastic/kubernetes/decide.py", "(is_alone and self.is_taken) or not", "not", ("tests/elastic/test_kubernetes.py",)),
     Mutation("components/elastic/kubernetes/decide.py", " or node.is_cordoned:", ":", ("tests/elastic/test_kubernetes.py",)),
+    Mutation("components/elastic/kubernetes/decide.py", "outdated = name in beyond or ", "outdated = ", ("tests/elastic/test_kubernetes.py",)),
+    Mutation("components/elastic/kubernetes/decide.py", "memory.watched - memory.used and", "memory.watched and", ("tests/elastic/test_kubernetes.py",)),
+    Mutation(
+        "components/elastic/kubernetes/decide.py",
+        "outdated or (now - idle_since >= idle_s and not",
+        "(now - idle_since >= idle_s and not",
+        ("tests/elastic/test_kubernetes.py",),
+    ),
+    Mutation(
+        "components/elastic/kubernetes/program.py",
+        "            self._keep_lease()\n            self._cluster.drain",
+        "            self._cluster.drain",
+        ("tests/elastic/test_kubernetes.py",),
+    ),
     Mutation("components/kubernetes/queues.py", "{} if pool in elastic else", "{} if not pool else", ("tests/components/kubernetes/test_queues.py",)),
     Mutation("components/elastic/decide/judge.py", "if case.hold and not case.is_trial:", "if case.hold:", ("tests/elastic/test_judge.py",)),
     Mutation(

@@ -108,6 +108,17 @@ def test_an_elastic_node_may_be_absent_or_on_its_way(nodes: tuple[dict[str, Any]
     assert [one.code for one in kubernetes.findings(kubernetes.Seen(nodes=nodes), elastic, now=NOW)] == expected
 
 
+def test_a_node_beyond_a_smaller_maximum_may_stay_while_it_runs_pods_and_another_may_not() -> None:
+    recorded = known()
+    elastic = dataclasses.replace(recorded, cluster=recorded.cluster.with_node_sets(lambda one: dataclasses.replace(one, minimum=0)))
+
+    def added(of: Known, *nodes: dict[str, Any]) -> list[str]:
+        return [str(one.subject) for one in kubernetes.findings(kubernetes.Seen(nodes=nodes), of, now=NOW) if one.code is Code.KUBE_NODE_ADDED]
+
+    assert added(elastic, of_autoscaler({STARTED_FROM: "a"}, name="train-7"), of_autoscaler({}, name="train-8")) == ["Node train-8"]
+    assert added(recorded, of_autoscaler({STARTED_FROM: "a"}, name="train-7")) == ["Node train-7"]
+
+
 def test_a_lost_host_of_several_of_a_control_plane_is_found() -> None:
     recorded = known()
     assert recorded.cluster.kubernetes is not None
