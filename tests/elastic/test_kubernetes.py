@@ -288,6 +288,15 @@ def test_a_node_that_the_scheduler_does_not_use_is_not_started_again_and_again()
         assert decided(waits, memory=memory, now=IDLE_S + 5)[0] == []
 
 
+def test_a_node_that_has_run_pods_goes_without_a_pause() -> None:
+    there, here = [instance("train-0")], [node("train-0")]
+    _, memory = decided([pod("a")], now=0.0)
+    _, memory = decided([pod("a", node="train-0")], here, there, memory=memory, now=10.0)
+    _, memory = decided([], here, there, memory=memory, now=20.0)
+    steps, memory = decided([], here, there, memory=memory, now=20.0 + IDLE_S)
+    assert ([type(step) for step in steps], memory.pauses) == ([Stop], {})
+
+
 def test_nodes_that_were_there_before_this_process_go_without_a_pause() -> None:
     """It can't know whether they have run pods."""
     there = [instance("train-0")]
@@ -334,8 +343,9 @@ class World:
         self.warned: list[str] = []
         self.status: Mapping[str, Any] = {}
         self.now, self.refuses, self.is_silent = 1000.0, False, False
-        self.leader, self.takes_over = "a", False
-        """Whoever has the lease; another one takes it over while a node is drained."""
+        self.leader, self.lost_at = "a", ""
+        """Whoever has the lease; and what a node is met with when another one takes it over."""
+        self.drained: list[str] = []
         self.arrives: list[dict[str, Any]] = []
         """Pods that are there as soon as a node is cordoned: the scheduler was faster."""
 
@@ -352,6 +362,11 @@ class World:
         self.nodes[name]["spec"]["unschedulable"] = True
         self.nodes[name]["metadata"]["annotations"][model.STOPPING] = why
         self.pods += self.arrives
+        self._lose("begin_to_stop")
+
+    def _lose(self, at: str) -> None:
+        if self.lost_at == at:
+            self.leader, self.now = "b", self.now + cluster.LEASE_S
 
     def keep(self, name: str) -> None:
         self.nodes[name]["spec"]["unschedulable"] = False
@@ -359,8 +374,8 @@ class World:
 
     def drain(self, name: str) -> None:
         assert self.nodes[name]["spec"]["unschedulable"]
-        if self.takes_over:
-            self.leader, self.now = "b", self.now + cluster.LEASE_S
+        self.drained.append(name)
+        self._lose("drain")
 
     def forget(self, name: str) -> None:
         self.nodes.pop(name, None)
@@ -475,21 +490,23 @@ def test_a_stop_begins_with_one_write_and_is_taken_back_with_one(tmp_path: pathl
     ]
 
 
-def test_one_that_loses_the_lease_leaves_the_rest_to_the_other(world: ClusterOf, autoscaler: program.Autoscaler) -> None:
+@pytest.mark.parametrize(("lost_at", "drained"), [("begin_to_stop", []), ("drain", ["train-0"])])
+def test_one_that_loses_the_lease_leaves_the_rest_to_the_other(lost_at: str, drained: list[str], world: ClusterOf, autoscaler: program.Autoscaler) -> None:
     names = ("train-0", "train-1")
     world.instances, world.nodes = {name: instance(name) for name in names}, {name: node(name) for name in names}
     autoscaler.look()
-    world.now, world.takes_over = world.now + IDLE_S, True
+    world.now, world.lost_at = world.now + IDLE_S, lost_at
     with pytest.raises(cluster.Unanswered, match="lease"):
         autoscaler.look()
     assert set(world.instances) == set(world.nodes) == set(names)
     assert not world.nodes["train-1"]["spec"].get("unschedulable")
+    assert world.drained == drained
     world.pods = [pod("a", gpus=8), pod("b", gpus=8)]
     world.instances, world.nodes = {}, {}
     autoscaler.look()
     assert world.told == []
     # It has the lease again: what it saw before that says nothing.
-    world.pods, world.leader, world.takes_over = [], "a", False
+    world.pods, world.leader, world.lost_at = [], "a", ""
     world.instances, world.nodes = {"train-1": instance("train-1")}, {"train-1": node("train-1")}
     autoscaler.look()
     assert set(world.instances) == {"train-1"}
