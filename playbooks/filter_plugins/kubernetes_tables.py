@@ -74,24 +74,28 @@ def image_tags(images: Iterable[str]) -> dict[str, str]:
     return {name: tag for name, _, tag in (image.rpartition(":") for image in images)}
 
 
-def multus_files(networks: Sequence[Record], host: str, address: str, links: Sequence[Record]) -> list[dict[str, Any]]:
+def multus_files(networks: Sequence[Record], host: str, address: str, links: Sequence[Record], *, interface: str = "") -> list[dict[str, Any]]:
     """Give a file for each network: Multus reads that of a network whose object has no configuration, since a rail's interface has its own name on each node.
 
     Args:
         networks: those that the host has.
         address: the host's own.
         links: its interfaces with their addresses, as ip(8) shows them.
+        interface: the only one of a host that does not run yet; its address and links are not known then.
     """
     folders = [{"path": MULTUS, "folder": True}, {"path": f"{MULTUS}/net.d", "folder": True}]
-    return [*folders, *({"path": f"{MULTUS}/net.d/{one['name']}.conf", "content": f"{json.dumps(_plugin(one, host, address, links))}\n"} for one in networks)]
+    return [
+        *folders,
+        *({"path": f"{MULTUS}/net.d/{one['name']}.conf", "content": f"{json.dumps(_plugin(one, host, address, links, interface))}\n"} for one in networks),
+    ]
 
 
-def _plugin(network: Record, host: str, address: str, links: Sequence[Record]) -> dict[str, Any]:
+def _plugin(network: Record, host: str, address: str, links: Sequence[Record], interface: str) -> dict[str, Any]:
     addresses = {"type": "whereabouts", "range": network["cidr"], "range_start": network["first"], "range_end": network["last"]}
     plugin = {"cniVersion": "0.3.1", "name": network["name"], "type": "macvlan", "mode": "bridge", "ipam": addresses}
     if "macs" not in network:  # On this machine, hosts have one interface only. The plug-in of Debian 13 does not find it by its default route.
-        own = (one["ifname"] for one in links if address in (entry.get("local") for entry in one.get("addr_info", ())))
-        return {**plugin, "master": next(own, network["name"])}
+        own = (one["ifname"] for one in links if any(address in entry.values() for entry in one.get("addr_info", ())))
+        return {**plugin, "master": interface or next(own, network["name"])}
     mac = network["macs"].get(host, "")
     # VLANs of a port have its hardware address, and so have a bond and its ports: not the VLAN, and not a port of a bond.
     found = [one for one in links if "master" not in one and one.get("address") == mac]
