@@ -25,7 +25,8 @@ signal.pause()
 """
 SECRETIVE = """
 import os, signal
-from components import engine_watch, memory_folders
+from components import engine_watch
+from components.files import memory_folders
 (memory_folders.make_folder() / "key").write_text("secret")
 engine_watch.end_with(os.getppid())
 signal.pause()
