@@ -29,6 +29,8 @@ _JOB_KINDS = ("Job", "JobSet", "PyTorchJob", "MPIJob", "TrainJob")
 """Kinds whose own labels say the priority of all that their controllers make of them (Kueue v0.12, pkg/controller/jobs/pod/pod_webhook.go)."""
 _LABELS = "[dyn(object).metadata.?labels, dyn(object).?spec.?labels, dyn(object).?spec.?jobTemplate.?metadata.?labels].map(one, one.orValue({}))"
 """Labels that Kueue reads of an object or of what is made of it: a TrainJob gives `spec.labels` to its JobSet, a CronJob those of its template to its jobs."""
+SYSTEM_CLASSES = "system-"
+"""How Kubernetes begins the names of its own classes of pods; no other may begin so."""
 _USER = "request.userInfo.username"
 
 
@@ -74,6 +76,7 @@ def of_pods(spec: ClusterSpec) -> Iterator[dict[str, Any]]:
     accounts = {labels.object_name(one.name): {user.uid for user in spec.users if user.name in one.users} for one in accounts_of_jobs(spec.accounts)}
     yield from pod_rules.shared(accounts, marks=MANAGED)
     yield from network_policies.rule(marks=MANAGED)
+    yield from classes_of_the_system()
     if _pod_security(node_sets) == PRIVILEGED:
         yield from pod_rules.of_fabrics(marks=MANAGED)
 
@@ -195,7 +198,9 @@ def time_limits(qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
         limited = f"'{labels.MOST_SECONDS}' in one && {seconds} > 0 && {seconds} <= {limit}"
         message = f"jobs of QOS {one.name} run at most {one.max_time}: set the label {labels.MOST_SECONDS} to {limit} or less"
         namespaces = {"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]}
-        yield from _refusal(f"clusterwright-qos-{labels.object_name(one.name)}", unless=f"{others} || ({limited})", message=message, namespaces=namespaces)
+        yield from _refusal(
+            f"clusterwright-qos-{labels.object_name(one.name)}", rule=_by_labels(f"{others} || ({limited})"), message=message, namespaces=namespaces
+        )
 
 
 def qos_of_account(account: Account, accounts: Sequence[Account], qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
@@ -207,7 +212,31 @@ def qos_of_account(account: Account, accounts: Sequence[Account], qos: Sequence[
     classes = ", ".join(f"'{labels.object_name(one)}'" for one in allowed)
     message = f"jobs of account {account.name} may use the QOS {', '.join(allowed)}: change the label {labels.PRIORITY}"
     among = f"!('{labels.PRIORITY}' in one) || one['{labels.PRIORITY}'] in [{classes}]"
-    yield from _refusal(f"clusterwright-account-{name}", unless=among, message=message, namespaces={"matchLabels": {labels.ACCOUNT: name}})
+    yield from _refusal(f"clusterwright-account-{name}", rule=_by_labels(among), message=message, namespaces={"matchLabels": {labels.ACCOUNT: name}})
+
+
+def classes_of_the_system() -> Iterator[dict[str, Any]]:
+    """Refuse jobs and pods of the classes that Kubernetes has for its own pods: Kueue and the scheduler would have them take the place of all others.
+
+    Source: Kubernetes, "Pod Priority and Preemption"; Kueue v0.12, pkg/util/priority (a job without a QOS has the priority of its pods' class).
+    """
+
+    def passes(name: str) -> str:
+        return f"!{name}.orValue('').startsWith('{SYSTEM_CLASSES}')"
+
+    of = "dyn(object).?spec"
+    rules = [passes(f"{of}.?{path}priorityClassName") for path in ("", "template.?spec.?", "jobTemplate.?spec.?template.?spec.?")]
+    rules.append(f"{of}.?replicatedJobs.orValue([]).all(one, {passes('one.?template.?spec.?template.?spec.?priorityClassName')})")
+    for kind in ("pytorchReplicaSpecs", "mpiReplicaSpecs"):
+        role = passes(f"dyn(object).spec.{kind}[one].?template.?spec.?priorityClassName")
+        rules.append(f"{of}.?{kind}.orValue({{}}).all(one, {role})")
+    rules.append(passes(f"{of}.?runPolicy.?schedulingPolicy.?priorityClass"))
+    yield from _refusal(
+        "clusterwright-system-classes",
+        rule=" && ".join(rules),
+        message=f"classes of pods whose names begin with {SYSTEM_CLASSES} are for the cluster's own pods: name a QOS in the label {labels.PRIORITY}",
+        namespaces={"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]},
+    )
 
 
 def allowed_qos(account: Account, accounts: Sequence[Account]) -> tuple[str, ...]:
@@ -218,11 +247,20 @@ def allowed_qos(account: Account, accounts: Sequence[Account]) -> tuple[str, ...
     return found.qos
 
 
-def _refusal(name: str, *, unless: str, message: str, namespaces: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Have the API server refuse jobs and pods of some namespaces of accounts by their labels, whoever creates them.
+def _by_labels(unless: str) -> str:
+    """Give a rule of what Kueue reads of labels.
 
     Args:
         unless: what lets labels pass, as an expression (CEL) of `one`, the labels.
+    """
+    return f"{_LABELS}.all(one, {unless})"
+
+
+def _refusal(name: str, *, rule: str, message: str, namespaces: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Have the API server refuse jobs and pods of some namespaces of accounts, whoever creates them.
+
+    Args:
+        rule: what lets one pass, as an expression (CEL).
     """
     kinds = [(("",), ("pods",)), (("batch",), ("jobs", "cronjobs")), *JOB_RULES]
     groups = [{"apiGroups": [*group], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": [*resources]} for group, resources in kinds]
@@ -238,7 +276,7 @@ def _refusal(name: str, *, unless: str, message: str, namespaces: Mapping[str, A
             "failurePolicy": "Fail",
             "matchConstraints": {"resourceRules": groups},
             "matchConditions": [{"name": "made-by-a-user-or-of-no-job", "expression": judged}],
-            "validations": [{"expression": f"{_LABELS}.all(one, {unless})", "message": message, "reason": "Invalid"}],
+            "validations": [{"expression": rule, "message": message, "reason": "Invalid"}],
         },
     }
     yield {

@@ -18,25 +18,8 @@ from tests.components.kubernetes import test_queues
 pytestmark = pytest.mark.engine
 
 URGENT, NORMAL = spec.Qos("urgent", 100, "01:00:00", None, None, ("normal",)), spec.Qos("normal", 10, "UNLIMITED", None, None, ())
-TRAIN_JOB = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": manifests.DEFINITION,
-    "metadata": {"name": "trainjobs.trainer.kubeflow.org"},
-    "spec": {
-        "group": "trainer.kubeflow.org",
-        "scope": "Namespaced",
-        "names": {"plural": "trainjobs", "singular": "trainjob", "kind": "TrainJob"},
-        "versions": [
-            {
-                "name": "v1alpha1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-            }
-        ],
-    },
-}
-"""The kind that the Trainer brings, which not every release has."""
+OPTIONAL = (("trainer.kubeflow.org", "v1alpha1", "TrainJob"), ("kubeflow.org", "v1", "PyTorchJob"), ("kubeflow.org", "v2beta1", "MPIJob"))
+"""Kinds that come with controllers which not every cluster has."""
 TAINTED = spec.Taint("nvidia.com/gpu", "present", "NoSchedule")
 
 
@@ -52,7 +35,7 @@ def wanted() -> spec.ClusterSpec:
 def defined(kubernetes: cluster.Cluster) -> Iterator[cluster.Cluster]:
     """The cluster with all kinds of Kueue and JobSet, and no controller of theirs."""
     found = [one for addon in ("kueue", "jobset") for one in manifests.read(release.folder() / "manifests" / addon) if one["kind"] == manifests.DEFINITION]
-    found.append(TRAIN_JOB)
+    found += [_definition(*one) for one in OPTIONAL]
     inputs, notes = ObjectsInputs("definitions", kubernetes.kubeconfig, tuple(_without_conversion(one) for one in found)), works.Notes()
     made = Objects().create(inputs, notes.work())
     yield kubernetes
@@ -148,8 +131,9 @@ def refusal(api: Api, manifest: dict[str, Any]) -> str:
 def judged(api: Api, queued: list[str]) -> Api:
     """The API, once it has read the policies and pods may be created."""
     api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "product"}}, force=True)
-    for words, own in ((MAY_USE, URGENT_LABELS), (AT_MOST, {labels.PRIORITY: "urgent"})):
-        processes.wait_until(lambda: words in refusal(api, pod(own)), awaiting="the policies", within_s=60)  # noqa: B023
+    unlimited = jobs.manifests(jobs.Job("long", "example.org/a:1", ("true",), account="research", qos="urgent"), "job")[0]
+    for words, probe in ((MAY_USE, pod(URGENT_LABELS)), (AT_MOST, unlimited)):
+        processes.wait_until(lambda: words in refusal(api, probe), awaiting="the policies", within_s=60)  # noqa: B023
     return api
 
 
@@ -167,6 +151,31 @@ def test_a_limit_that_kueue_would_not_keep_is_refused(judged: Api, seconds: str)
     job = jobs.manifests(jobs.Job("long", "example.org/a:1", ("true",), account="research", qos="urgent"), "job")[0]
     job["metadata"]["labels"][labels.MOST_SECONDS] = seconds
     assert AT_MOST in refusal(judged, job)
+
+
+def with_class(part: Any, name: str) -> Any:
+    """Name the class of a job's pods."""
+    if isinstance(part, list):
+        return [with_class(one, name) for one in part]
+    if not isinstance(part, dict):
+        return part
+    own = {"priorityClassName": name} if "containers" in part else {}
+    return {**{key: with_class(value, name) for key, value in part.items()}, **own}
+
+
+def in_form(form: str) -> dict[str, Any]:
+    return jobs.manifests(jobs.Job("a", "example.org/a:1", ("true",), account="product"), form)[0]
+
+
+@pytest.mark.parametrize("form", ["pod", "cronjob", "job", "jobset", "pytorchjob", "mpijob"])
+def test_what_names_a_class_of_the_system_is_refused(judged: Api, form: str) -> None:
+    manifest = pod({}) if form == "pod" else cron_job({}) if form == "cronjob" else in_form(form)
+    ours = "for the cluster's own pods"
+    processes.wait_until(lambda: ours in refusal(judged, with_class(manifest, "system-node-critical")), awaiting="the policy", within_s=60)
+    assert refusal(judged, manifest) == ""
+    if form in ("pytorchjob", "mpijob"):
+        scheduling = {"runPolicy": {"schedulingPolicy": {"priorityClass": "system-node-critical"}}}
+        assert ours in refusal(judged, {**manifest, "spec": {**manifest["spec"], **scheduling}})
 
 
 def test_pods_that_a_controller_makes_of_other_kinds_are_judged_and_those_of_jobs_are_not(judged: Api) -> None:
@@ -190,7 +199,7 @@ def test_pods_that_a_controller_makes_of_other_kinds_are_judged_and_those_of_job
 
     try:
         processes.wait_until(lambda: why() != "" and "Job" in owners(), awaiting="the pods", within_s=60)
-        assert MAY_USE in why() or AT_MOST in why()
+        assert MAY_USE in why() or AT_MOST in why(), "the server names the first policy that refuses"
         assert owners() == {"Job"}
     finally:
         for manifest in (deployment, job):
@@ -226,6 +235,15 @@ def test_members_work_in_their_own_account_alone(api: Api, queued: list[str]) ->
     assert may("ada", "list", "nodes")
     assert not may("ada", "list", "secrets", namespace="kube-system")
     assert labels.ACCOUNT in str(queues.by_account(wanted())["research"])
+
+
+def _definition(group: str, version: str, kind: str) -> dict[str, Any]:
+    """Define a kind whose objects may have any fields."""
+    plural = f"{kind.lower()}s"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    versions = [{"name": version, "served": True, "storage": True, "schema": schema}]
+    own = {"group": group, "scope": "Namespaced", "names": {"plural": plural, "singular": kind.lower(), "kind": kind}, "versions": versions}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": manifests.DEFINITION, "metadata": {"name": f"{plural}.{group}"}, "spec": own}
 
 
 def _without_conversion(definition: dict[str, Any]) -> dict[str, Any]:

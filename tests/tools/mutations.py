@@ -263,6 +263,7 @@ MUTATIONS = (
         "(own is not None and own > allowed)",
         ("tests/components/kubernetes/test_jobs.py",),
     ),
+    Mutation("components/kubernetes/queues.py", "dyn(object).?spec.?labels, ", "", ("tests/components/kubernetes/test_queues.py",)),
     Mutation("components/kubernetes/queues.py", '"resources": [*resources]}', '"resources": [resources[0]]}', ("tests/components/kubernetes/test_queues.py",)),
     Mutation("components/kubernetes/jobs.py", 'for word in ("-x", name)]', "for word in ()]", ("tests/components/kubernetes/test_jobs.py",)),
     Mutation(

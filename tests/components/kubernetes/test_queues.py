@@ -160,6 +160,26 @@ def test_limits_hold_for_all_that_users_may_create_and_kueue_admits_by_labels() 
     assert judged == {"pods", "jobs", "cronjobs", *(resource for _, resources in queues.JOB_RULES for resource in resources)}
 
 
+def test_no_job_in_any_form_names_a_class_of_the_system() -> None:
+    """Each form has its pods' class at another place, and the rule names all of them."""
+    [policy, _] = queues.classes_of_the_system()
+    [rule] = policy["spec"]["validations"]
+    for form in ("job", "jobset", "pytorchjob", "mpijob"):
+        for manifest in jobs.manifests(jobs.Job("a", "example.org/a:1", ("true",)), form):
+            for step in places(manifest):
+                assert f"?{step}" in rule["expression"]
+    assert any(one["metadata"]["name"] == policy["metadata"]["name"] for one in queues.shared(cluster(), has_queues=False))
+
+
+def places(manifest: Any) -> set[str]:
+    """Name the fields on the way to the pods of a job."""
+    if isinstance(manifest, list):
+        return set().union(*(places(one) for one in manifest))
+    if not isinstance(manifest, dict):
+        return set()
+    return {step for name, part in manifest.items() if "'containers'" in str(part) for step in ({name} - {"Master", "Launcher", "Worker"}) | places(part)}
+
+
 def test_the_labels_that_decide_are_those_of_a_job_and_of_what_is_made_of_it() -> None:
     [policy] = [one for one in queues.time_limits([spec.Qos("urgent", 100, "01:00:00", None, None, ())]) if one["kind"] == "ValidatingAdmissionPolicy"]
     [rule] = policy["spec"]["validations"]
