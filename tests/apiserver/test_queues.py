@@ -186,7 +186,9 @@ def test_pods_that_a_controller_makes_of_other_kinds_are_judged_and_those_of_job
         "template": {**template(of_all), "spec": {**template({})["spec"], "restartPolicy": "Always"}},
     }
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "serves", "namespace": "product"}, "spec": serves}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "trains", "namespace": "product"}, "spec": {"template": template(of_all)}}
+    # Without labels of its own, a job would get those of its template.
+    own = {"name": "trains", "namespace": "product", "labels": {"app": "a"}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": own, "spec": {"template": template(of_all)}}
     for manifest in (deployment, job):
         judged.apply(manifest)
 
