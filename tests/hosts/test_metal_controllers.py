@@ -106,7 +106,7 @@ def test_the_first_of_two_controllers_gets_a_new_system_while_the_other_serves(t
             stack.up()
             untouched = findings(stack)
             job = ran_job(stack)
-            running = stack.ssh("sbatch --parsable --wrap 'srun sh -c \"until test -e go; do sleep 1; done\"'").strip()
+            running = stack.ssh("sbatch --parsable --exclusive --wrap 'srun sh -c \"until test -e go; do sleep 1; done\"'").strip()
             wait_until(lambda: queued(stack, running) == "RUNNING", awaiting="the job to run", within_s=SOON_S)
             for command in dump:
                 typed(servers, stack, command)
