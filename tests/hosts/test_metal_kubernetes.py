@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from components.kubernetes import pod_interfaces, secondary_networks, service_addresses
+from components.kubernetes import labels, pod_interfaces, secondary_networks, service_addresses
 from tests.hosts import plain, rails
 from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 from tests.hosts.plain import PlainHosts
@@ -77,9 +77,10 @@ def kubectl(servers: PlainHosts, *words: str) -> Any:
 def railed_pods(servers: PlainHosts) -> dict[str, str]:
     """Start a pod on each node that asks for an interface on the rail, and give the addresses that they got there."""
     for node in NODES:
-        metadata = {"name": f"railed-{node}", "namespace": "research", "annotations": {secondary_networks.ASKED: RAIL}}
+        queued = {labels.QUEUE: labels.LOCAL_QUEUE}
+        metadata = {"name": f"railed-{node}", "namespace": "research", "labels": queued, "annotations": {secondary_networks.ASKED: RAIL}}
         [image] = [one for one in image_names(servers) if one.startswith("registry.k8s.io/pause:")][:1]
-        own = {"nodeName": node, "containers": [{"name": "waits", "image": image}]}
+        own = {"nodeSelector": {labels.HOST: node}, "containers": [{"name": "waits", "image": image}]}
         pod = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": own})
         servers.inside(CONTROL, "env", "KUBECONFIG=/etc/kubernetes/admin.conf", "/usr/local/bin/kubectl", "apply", "--filename=-", stdin=pod)
 
