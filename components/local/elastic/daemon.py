@@ -12,7 +12,7 @@ from blueprints.project import project_root
 
 from ..machine import cgroup, command, record
 from ..machine import host as hosts
-from ..machine.names import StackNames
+from ..machine.names import SERVICE_SOCKET, StackNames
 
 PASSED_ON = ("CLUSTERWRIGHT_CACHE", "XDG_CACHE_HOME")
 """Beside what every tool may see: where the project's own folders are."""
@@ -65,6 +65,7 @@ def end(names: StackNames) -> None:
         cgroup.kill(names.service_cgroup)
         cgroup.remove(names.service_cgroup)
     names.service_record.unlink(missing_ok=True)
+    (names.door / SERVICE_SOCKET).unlink(missing_ok=True)  # of one that was killed: it would look as if the next one answered already
 
 
 @functools.cache

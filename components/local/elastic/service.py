@@ -29,11 +29,13 @@ def serve(names: StackNames) -> None:
     """Answer until the process is ended."""
     names.door.mkdir(parents=True, exist_ok=True)
     os.chdir(names.door)  # a socket's path has at most 107 bytes (unix(7)), and a stack's name may have 100
-    Path(SERVICE_SOCKET).unlink(missing_ok=True)
+    beginning = Path(f"{SERVICE_SOCKET}.new")
+    beginning.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
-        listening.bind(SERVICE_SOCKET)
-        Path(SERVICE_SOCKET).chmod(0o666)  # the folder is for root alone, and for those who have it mounted; each request is looked at
+        listening.bind(str(beginning))
+        beginning.chmod(0o666)  # the folder is for root alone, and for those who have it mounted; each request is looked at
         listening.listen(64)
+        beginning.replace(SERVICE_SOCKET)  # whoever sees it is answered
         while True:
             connection, _ = listening.accept()
             threading.Thread(target=_answer, args=(names, connection), daemon=True).start()

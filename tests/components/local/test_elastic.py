@@ -4,6 +4,8 @@ import dataclasses
 import itertools
 import json
 import math
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,7 @@ from components.local.elastic import daemon, description, fleet
 from components.local.machine import host as hosts
 from components.local.machine import names, record
 from components.local.machine.names import StackNames
+from tests import processes
 
 POOL = recipe.HostPoolInputs(
     stack="test",
@@ -192,3 +195,33 @@ def is_ever_refused(not_before_s: float) -> bool:
 def test_a_host_starts_late_enough_for_slurm_whatever_the_fractions_of_the_seconds_are() -> None:
     assert not is_ever_refused(fleet.NOT_BEFORE_S)
     assert is_ever_refused(1.5), "a shorter wait is too short for some of them"
+
+
+SERVES = """
+import pathlib, sys
+from components.local.elastic import service
+from components.local.machine import names
+names.STATE_ROOT = pathlib.Path(sys.argv[1])
+service.serve(names.StackNames("dev"))
+"""
+
+
+def test_a_socket_that_is_there_is_answered(state: Path) -> None:
+    """`up` waits for the file alone: one that a killed service left must not be taken for the next one's."""
+    dev = names.StackNames("dev")
+    dev.door.mkdir(parents=True)
+    door = os.open(dev.door, os.O_RDONLY)
+    place = f"/proc/self/fd/{door}/socket"  # a socket's path has at most 107 bytes
+    with socket.socket(socket.AF_UNIX) as killed:
+        killed.bind(place)
+    daemon.end(dev)
+    assert not Path(place).exists()
+    with subprocess.Popen([sys.executable, "-c", SERVES, str(state)], cwd=project_root()) as serving, socket.socket(socket.AF_UNIX) as asking:
+        try:
+            processes.wait_until(Path(place).exists, awaiting="the service's socket")
+            asking.connect(place)
+            asking.sendall(b"{}\n")
+            assert set(json.loads(asking.makefile().readline())) == {"error"}
+        finally:
+            serving.kill()
+            os.close(door)
