@@ -67,3 +67,11 @@ def kind(address: str, network: ipaddress.IPv4Network) -> str | None:
     if network.prefixlen > LONGEST_PREFIX_WITH_BOTH:
         return None
     return {str(network.network_address): NETWORK, str(network.broadcast_address): BROADCAST}.get(address)
+
+
+def is_in(address: str, network: ipaddress.IPv4Network) -> bool:
+    """Say whether an address is of a network; the name of a host is of none."""
+    try:
+        return ipaddress.IPv4Address(address) in network
+    except ValueError:
+        return False

@@ -71,7 +71,7 @@ def _taken(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, wanted: ipadd
         **({address: f"that of {owner}" for address, owner in host_addresses.owners(cluster.site.hosts).items()} if cluster.site else {}),
     }
     for address, whose in known.items():
-        if address and _is_in(address, wanted):
+        if address and host_addresses.is_in(address, wanted):
             return f"{address}, {whose}"
     for group in cluster.host_groups:
         if group.first_address:
@@ -80,13 +80,6 @@ def _taken(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, wanted: ipadd
             if found <= min(first + group.count - 1, int(wanted[-1])):
                 return f"{ipaddress.IPv4Address(found)}, that of {group.hostname(found - first)}"
     return ""
-
-
-def _is_in(address: str, network: ipaddress.IPv4Network) -> bool:
-    try:
-        return ipaddress.IPv4Address(address) in network
-    except ValueError:  # the name of a host
-        return False
 
 
 def _remedy(cluster: spec.ClusterSpec) -> str:

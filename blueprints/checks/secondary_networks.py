@@ -80,13 +80,6 @@ def _taken(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, one: spec.Sec
         if cidr and wanted.overlaps(ipaddress.IPv4Network(cidr)):
             return f"addresses of {title} {cidr}"
     for address, owner in host_addresses.owners(cluster.site.hosts).items() if cluster.site else ():
-        if _is_in(address, wanted):
+        if host_addresses.is_in(address, wanted):
             return f"{address}, that of {owner}"
     return ""
-
-
-def _is_in(address: str, network: ipaddress.IPv4Network) -> bool:
-    try:
-        return ipaddress.IPv4Address(address) in network
-    except ValueError:  # the name of a host
-        return False
