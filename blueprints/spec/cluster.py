@@ -157,5 +157,13 @@ class ClusterSpec:
         return tuple(group for group in groups if group and group.count)
 
     @property
+    def kubernetes_groups(self) -> tuple[HostGroup, ...]:
+        """List the groups of hosts that Kubernetes has: its control plane and its nodes."""
+        if self.kubernetes is None:
+            return ()
+        control = (self.kubernetes.control,) if self.kubernetes.control else ()
+        return (*control, *(node_set.hosts for node_set in self.kubernetes.node_sets))
+
+    @property
     def slurm_node_sets(self) -> tuple[tuple[NodeSet, Partition], ...]:
         return tuple((node_set, node_set.partition) for node_set in self.node_sets if node_set.partition)

@@ -127,6 +127,8 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
 def _remedy(cluster: spec.ClusterSpec, host: str, name: str) -> str:
     if cluster.site is None:
         return f"`clusterwright rebuild {host}`, or change the profile and run `clusterwright up`"
+    if name in IN_PLACE and any(host == one for group in cluster.kubernetes_groups for one in group.hostnames):
+        return "drain the node, install the version, restart the host and uncordon the node: this version rolls no hosts of Kubernetes"
     if name in IN_PLACE:
         return "run `clusterwright up`, which rolls the hosts that have another one; or change `versions` in the blueprint"
     return "install the profile's system or version on the host, or choose the profile that fits it"

@@ -59,7 +59,13 @@ def plan(cluster: ClusterSpec, known: Known, seen: Seen, states: Mapping[str, No
         states: of the nodes, as Slurm sees them; empty: it did not answer.
     """
     roles = {host.name: host.role for host in known.hosts}
-    due = {host.name: lacking for host, facts in seen.facts.items() if host.name in roles and (lacking := in_place.lacks(cluster, host.group, facts))}
+    # Pods leave a node as Kubernetes has them leave, not as Slurm does: this version rolls no hosts of Kubernetes.
+    others = {one.name for one in cluster.kubernetes_groups}
+    due = {
+        host.name: lacking
+        for host, facts in seen.facts.items()
+        if host.name in roles and host.group not in others and (lacking := in_place.lacks(cluster, host.group, facts))
+    }
     members = {group: tuple(host.name for host in _in_order(known, group)) for group in dict.fromkeys(host.group for host in known.hosts)}
     written = {node_set.hosts.name: node_set.rolling for node_set in cluster.node_sets}
     # Sessions end with a login node, and commands wait for a controller: one after the other.

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import subprocess
+import tomllib
 from typing import Any
 
 import pytest
@@ -94,6 +95,22 @@ def test_nodes_register_with_their_pools_taints_and_keep_them(taints: tuple[dict
     }
     assert yaml.safe_load(templates.render("join.yaml.j2", role="kubeadm_node", **known))["nodeRegistration"]["taints"] == registers
     assert f"wanted='{wanted}'\n" in templates.render("taints.sh.j2", role="kubeadm_node", **known)
+
+
+@pytest.mark.parametrize("has_devices", [True, False])
+def test_the_container_runtime_reads_descriptions_of_devices_where_the_profile_has_the_toolkit(has_devices: bool) -> None:
+    text = templates.render("config.toml.j2", role="container_runtime", container_runtime_has_devices=has_devices, container_runtime_in_container=False)
+    found = tomllib.loads(text)["plugins"]["io.containerd.grpc.v1.cri"]
+    assert found.get("enable_cdi", False) is has_devices
+
+
+@pytest.mark.parametrize("scheduler", ["slurm", "kubernetes"])
+@pytest.mark.parametrize(("gpus", "parts"), [({**GPUS, "simulated": False}, {"driver", "kernel"}), (None, {"kernel"})])
+def test_nodes_with_gpus_get_the_driver_under_either_scheduler(scheduler: str, gpus: Any, parts: set[str]) -> None:
+    view = {"slurm": None, "kubernetes": None, scheduler: {"node_sets": [node_set(gpus=gpus)]}}
+    known = {"spec": view, "node_group": "train", "software": {"origins": [], "versions": [["kernel", "6.8"], ["driver", "580.1"]]}}
+    known["spec"]["software"] = known["software"]
+    assert set(templates.value("kernel_and_drivers_versions", role="kernel_and_drivers", **known)) == parts
 
 
 def test_the_control_plane_takes_pods_where_untainted_nodes_may_all_be_away() -> None:

@@ -61,6 +61,20 @@ def phases(decided: plan.Plan, **states: Node) -> dict[str, Phase]:
     return {host.name: host.phase for host in found}
 
 
+def test_hosts_of_kubernetes_are_left_out_and_drift_says_what_to_do(cluster: ClusterSpec) -> None:
+    other = load("starter-kubernetes", target="local", stack="test", facts=this_machine.facts(), overrides={})
+    other = dataclasses.replace(other, software=cluster.software, site=cluster.site)
+    found = [KnownHost(name, group.name, group.role, "10.0.0.1", "", "") for group in other.kubernetes_groups for name in group.hostnames]
+    assert {host.role for host in found} == {"kubernetes", "compute"}
+    of_hosts = {host: facts("6.8.0-60-generic") for host in found}
+    its_own = Known(other, tuple(found), "", "", "", {}, (), None, ())
+    assert plan.plan(other, its_own, Seen(of_hosts, None, {}, {}, 0.0), {}).is_empty
+    assert all(in_place.lacks(other, host.group, lacking) for host, lacking in of_hosts.items())
+    remedies = {one.remedy for one in versions.findings(its_own, {host: {**lacking, "pending": []} for host, lacking in of_hosts.items()})}
+    assert len(remedies) == 1
+    assert "uncordon" in remedies.pop()
+
+
 def test_hosts_that_lack_the_same_share_a_line_with_their_limit(cluster: ClusterSpec) -> None:
     decided = planned(cluster, current="train-1")
     assert [*plan.lines(decided)] == [
