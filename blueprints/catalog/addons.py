@@ -41,6 +41,8 @@ class Addon:
     as_of: str
     images: tuple[str, ...]
     """As its manifests name them."""
+    published: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Image → digest, of those that their publisher builds."""
     is_built: bool = False
     """Whether this version can install it."""
     excludes: tuple[str, ...] = ()

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from blueprints import catalog
+
 from ..provider.kind import Refused
 from . import group, manifests, serving
 from .api import Key, Object
@@ -42,7 +44,8 @@ class Addon(group.Group[AddonInputs]):
         if not (release / IMAGES).exists():
             return None  # installed by the same run
         try:
-            images = json.loads((release / IMAGES).read_text())
+            published = {name: {"digest": digest} for name, digest in catalog.addons()[inputs.addon].published.items()}
+            images = {**json.loads((release / IMAGES).read_text()), **published}
             found = manifests.read(release / "manifests" / inputs.addon)
             return manifests.adapt(found, group=inputs.addon, images=images, settings=inputs.settings)
         except FileNotFoundError as error:

@@ -16,7 +16,11 @@ from . import manifests
 IMAGES = "images.json"
 ANSWERS_WITHIN_S = 10
 NAMED_AT_MOST = 10
-MANIFEST_TYPES = "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json"
+MANIFEST_TYPES = ", ".join(
+    f"application/vnd.{kind}+json"
+    for kind in ("oci.image.manifest.v1", "docker.distribution.manifest.v2", "oci.image.index.v1", "docker.distribution.manifest.list.v2")
+)
+"""Images for one kind of processor, and lists of images for several, as publishers have them."""
 FOLDER_VERSION = "Directory Transport Version: 1.1\n"
 """Of the transport `dir:` of containers/image, from which skopeo copies (containers-transports(5))."""
 
@@ -27,6 +31,8 @@ class MirrorInputs:
     """Host with port, and a path if any (`registry.example.org:5000`)."""
     release: str
     """The folder of the release, whose images it must have."""
+    published: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Images that the release does not have, as their publishers build them: name with tag → digest."""
 
 
 class Mirror(Kind[MirrorInputs]):
@@ -37,7 +43,7 @@ class Mirror(Kind[MirrorInputs]):
         return "mirror"  # another registry is another place for the same images
 
     def check(self, inputs: MirrorInputs) -> Iterator[tuple[str, str]]:
-        images = _images(inputs.release)
+        images = _wanted(inputs)
         if images and (page := lacking_page(inputs.registry, images)):
             yield "registry", page
 
@@ -46,7 +52,7 @@ class Mirror(Kind[MirrorInputs]):
 
     def create(self, inputs: MirrorInputs, work: Work) -> Values:
         """Ask again: the release may have been made since the check, by this run."""
-        if page := lacking_page(inputs.registry, _images(inputs.release)):
+        if page := lacking_page(inputs.registry, _wanted(inputs)):
             raise Refused(page)
         return {}
 
@@ -130,6 +136,12 @@ def export(release: Path, folder: Path) -> Mapping[str, int]:
             _share(_blob(release, blob["digest"]), target / blob["digest"].removeprefix("sha256:"))
         found[name] = int(entry["size"])
     return found
+
+
+def _wanted(inputs: MirrorInputs) -> manifests.Images:
+    """Give all images that the registry must have; none before the release is made."""
+    images = _images(inputs.release)
+    return {**images, **{name: {"digest": found} for name, found in inputs.published.items()}} if images else {}
 
 
 def _images(release: str) -> manifests.Images:

@@ -59,7 +59,7 @@ class Scheduler:
         release = OwnResource(
             "clusterwright:kubernetes:Release", "kubernetes-release", inputs={"version": kubernetes.version, "parts": parts}, outputs=("folder",), opts=opts
         )
-        mirror = self._mirror(kubernetes.registry, release) if kubernetes.registry else []
+        mirror = self._mirror(kubernetes, release) if kubernetes.registry else []
         of_cluster = keys.of_kubernetes(people.admin, opts=opts)
         control = offering.control(kubernetes, foundation=foundation, keys=of_cluster)
         view = packed.pack(specs.kubernetes_view(spec))
@@ -114,9 +114,10 @@ class Scheduler:
         mounted = spec.storage if foundation.mounts else ()
         self.checks = platform.install(spec, addons, reached=reached, after=groups, opts=opts, file_systems=mounted, proves=proves)
 
-    def _mirror(self, registry: str, release: OwnResource) -> list[pulumi.Resource]:
-        """Ask the site's own registry for the images of the release."""
-        inputs = {"registry": registry, "release": release.output("folder")}
+    def _mirror(self, kubernetes: Kubernetes, release: OwnResource) -> list[pulumi.Resource]:
+        """Ask the site's own registry for the images of the release, and for those that publishers build."""
+        published = {image: digest for one in kubernetes.addons for image, digest in catalog.addons()[one.name].published.items()}
+        inputs = {"registry": kubernetes.registry, "release": release.output("folder"), **({"published": published} if published else {})}
         return [OwnResource("clusterwright:kubernetes:Mirror", "kubernetes-mirror", inputs=inputs, opts=self._opts)]
 
     def _finish(self, hosts: contract.Hosts, inputs: Mapping[str, Any], *, after: Sequence[pulumi.Resource] = ()) -> OwnResource:

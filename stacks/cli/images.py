@@ -67,4 +67,10 @@ def _export(cluster: ClusterSpec, folder: Path) -> None:
     to = kubernetes.registry or "registry.example.org:5000"
     size = formatting.size(sum(sizes.values()) / 2**30)
     command = f"skopeo sync --scoped --preserve-digests --dest-tls-verify=false --src dir --dest docker {folder} {to}"
-    tables.show([Section("Images", (Facts((("exported", f"{len(sizes)} images ({size}) to {folder}"), ("next", command))),))])
+    published = [(name, digest) for one in kubernetes.addons for name, digest in catalog.addons()[one.name].published.items()]
+    copies = [
+        ("and", f"skopeo copy --all --preserve-digests --dest-tls-verify=false {source} docker://{to}/{mirror.repository_of(name)}")
+        for name, digest in published
+        for source in [f"docker://{name.rpartition(':')[0]}@{digest}"]
+    ]
+    tables.show([Section("Images", (Facts((("exported", f"{len(sizes)} images ({size}) to {folder}"), ("next", command), *copies)),))])

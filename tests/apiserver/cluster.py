@@ -118,7 +118,8 @@ def _commands(folder: Path, *, etcd: int, peer: int, server: int) -> dict[str, l
             program("kube-apiserver"), f"--etcd-servers={client}", "--bind-address=127.0.0.1", f"--secure-port={server}", "--advertise-address=127.0.0.1",
             "--endpoint-reconciler-type=none", f"--service-cluster-ip-range={SERVICE_CIDR}", f"--token-auth-file={folder / 'tokens.csv'}",
             f"--tls-cert-file={folder / 'server.crt'}", f"--tls-private-key-file={folder / 'server.key'}", f"--client-ca-file={folder / 'ca.crt'}",
-            "--authorization-mode=Node,RBAC", "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={folder / 'accounts.pub'}",
+            "--authorization-mode=Node,RBAC", "--allow-privileged=true", "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={folder / 'accounts.pub'}",
             f"--service-account-signing-key-file={folder / 'accounts.key'}", f"--cert-dir={folder / 'certs'}", "--profiling=false",
         ],
         "controller-manager": [

@@ -63,4 +63,8 @@ def test_a_module_keeps_the_programs_that_its_part_builds(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, addon in catalog.addons().items() if addon.is_built])
 def test_an_addon_of_the_catalogue_has_its_images_in_a_release(name: str) -> None:
     default: Any = next(iter(RELEASES["releases"].values()))
-    assert set(catalog.addons()[name].images) <= images([*default, *RELEASES["optional"]])
+    addon = catalog.addons()[name]
+    made = images([*default, *RELEASES["optional"]])
+    assert set(addon.images) <= made | set(addon.published), "an image is made here, or its publisher's has a digest"
+    assert not made & set(addon.published), "one image has one digest"
+    assert all(re.fullmatch("sha256:[0-9a-f]{64}", digest) for digest in addon.published.values())

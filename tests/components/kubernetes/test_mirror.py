@@ -89,6 +89,18 @@ def test_an_image_that_is_not_there_or_another_one_is_named_before_anything_star
         Mirror().create(MirrorInputs(address, str(release)), Notes().work())
 
 
+def test_images_of_publishers_are_asked_for_by_their_own_digests(release: Path, registry: tuple[str, Path]) -> None:
+    address, served = registry
+    mirror.export(release, served)
+    folder = served / "vendor/plugin:v1"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text("{}")
+    right, name = f"sha256:{hashlib.sha256(b'{}').hexdigest()}", "nvcr.example.com/vendor/plugin:v1"
+    assert [*Mirror().check(MirrorInputs(address, str(release), {name: right}))] == []
+    [(_, page)] = Mirror().check(MirrorInputs(address, str(release), {name: f"sha256:{'0' * 64}"}))
+    assert f"{name} is another image there" in page
+
+
 def test_a_long_list_is_cut(release: Path, registry: tuple[str, Path]) -> None:
     stored = json.loads((release / "images.json").read_text())
     many = {f"registry.example.com/a{number}:v1": entry for number in range(20) for entry in [stored[ALPHA]]}
