@@ -53,7 +53,7 @@ def main() -> None:
     if not module.params["libraries"]:
         versions.pop("nccl", None)
     names = tuple(name for part in MODULES if part in versions for name in MODULES[part])
-    found = kernel_set.read(versions["kernel"], names) if "kernel" in versions else {}
+    found = kernel_set.read(versions["kernel"], names, tuple(versions)) if "kernel" in versions else {}
     module.exit_json(changed=False, problems=problems(versions, found, has_base=has_base), found=found)
 
 
@@ -131,6 +131,11 @@ def _google(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[s
     for part, script in kernel_set.NCCL_SCRIPTS.items():
         if part in versions and part not in found["nccl_scripts"]:
             yield f"{script} is missing: jobs would run without NCCL's plugin, and say nothing"
+    for part, missed in found["nccl_tests_miss"].items() if "nccl_tests" in versions else ():
+        if missed is None:
+            yield f"there is no program {kernel_set.NCCL_TESTS}"
+        elif missed:
+            yield f"nccl-tests does not load with the libraries in {kernel_set.NCCL_LIBRARIES[part]}, which jobs use: {', '.join(missed)} is missing there"
 
 
 def _lustre(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]:

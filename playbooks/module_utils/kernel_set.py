@@ -6,6 +6,7 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Collection
 from typing import Any
 
 MODULES = "/lib/modules"
@@ -21,6 +22,9 @@ NCCL_SCRIPTS = {"gib": "/usr/local/gib/scripts/set_nccl_env.sh", "tcpxo": "/var/
 """Part of a profile → what its plugin's installation leaves for jobs."""
 NCCL_PLUGIN = "libnccl-net.so"
 """The name by which NCCL looks for its network plugin (NCCL_NET_PLUGIN unset)."""
+NCCL_LIBRARIES = {"gib": "/usr/local/gib/lib64", "tcpxo": "/var/lib/tcpxo/lib64"}
+"""Part of a profile → the folder of the NCCL that its plugin brings, which jobs over several nodes load (blueprints/catalog/fabrics.yaml, LD_LIBRARY_PATH)."""
+NCCL_TESTS = "/usr/lib/clusterwright/nccl-tests/*_perf"
 QUESTION_WITHIN_S = 20
 
 
@@ -85,8 +89,25 @@ def plugin_fails() -> str:
     return "" if ended.returncode == 0 else said[-1] if said else f"status {ended.returncode}"
 
 
-def read(kernel: str, modules: tuple[str, ...]) -> dict[str, Any]:
-    """Give all of it for one kernel."""
+def nccl_tests_miss(folder: str) -> list[str] | None:
+    """List symbols and libraries that programs of nccl-tests miss where they load what is in a folder first; None: there is no program.
+
+    The programs are built with the headers of one NCCL and run with another one, which may be older. No GPU is needed.
+    """
+    programs = sorted(glob.glob(NCCL_TESTS))
+    found = {name for program in programs for name in re.findall(r"undefined symbol: ([^\s,]+)|(\S+) => not found", _linked(program, folder))}
+    return sorted(symbol or library for symbol, library in found) if programs else None
+
+
+def _linked(program: str, folder: str) -> str:
+    """Give what the linker says of a program's libraries and symbols (ldd(1), -r)."""
+    settings = {**os.environ, "LC_ALL": "C.UTF-8", "LD_LIBRARY_PATH": folder}
+    ended = subprocess.run(["ldd", "-r", program], capture_output=True, text=True, check=False, timeout=QUESTION_WITHIN_S, env=settings)
+    return ended.stdout + ended.stderr
+
+
+def read(kernel: str, modules: tuple[str, ...], parts: Collection[str] = ()) -> dict[str, Any]:
+    """Give all of it for one kernel; `parts` are those that a profile names."""
     return {
         "kernels": kernels(),
         "images": sorted(path.removeprefix("/boot/vmlinuz-") for path in glob.glob("/boot/vmlinuz-*")),
@@ -98,6 +119,7 @@ def read(kernel: str, modules: tuple[str, ...]) -> dict[str, Any]:
         "nccl_library": nccl_library(),
         "nccl_plugin_fails": plugin_fails(),
         "nccl_scripts": [part for part, path in NCCL_SCRIPTS.items() if os.access(path, os.R_OK)],
+        "nccl_tests_miss": {part: nccl_tests_miss(folder) for part, folder in NCCL_LIBRARIES.items() if part in parts},
         "mount_lustre": os.access(MOUNT_LUSTRE, os.X_OK),
         "mountpoint": mountpoint(),
         "gcsfuse": gcsfuse(),

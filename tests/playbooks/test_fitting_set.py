@@ -50,6 +50,7 @@ ON_GOOGLE = {
     "rxdm": "1.0.23",
     "dmabuf_import_helper": "1.1",
     "gcsfuse": "3.11.1",
+    "nccl_tests": "2.17.6",
 }
 OTHER = "7.0.0-1018-aws"
 BROKEN: list[tuple[dict[str, Any], str]] = [
@@ -146,6 +147,7 @@ def test_what_carries_gpu_traffic_on_google_cloud_is_of_the_base_image_s_kernel(
         "driver_library": "580.105.08",
         "fabric_manager": "",
         "gcsfuse": "3.11.1",
+        "nccl_tests_miss": {"gib": [], "tcpxo": []},
     }
     assert problems(ON_GOOGLE, has_base=True, **good) == []
     broken: list[tuple[dict[str, Any], str]] = [
@@ -154,6 +156,11 @@ def test_what_carries_gpu_traffic_on_google_cloud_is_of_the_base_image_s_kernel(
         ({"modules": {**good["modules"], "import_helper": None}}, f"the kernel {kernel} has no module import_helper"),
         ({"gcsfuse": ""}, "Cloud Storage FUSE says that it is nothing, and the profile's is 3.11.1"),
         ({"gcsfuse": "3.1.0"}, "Cloud Storage FUSE says that it is 3.1.0, and the profile's is 3.11.1"),
+        (
+            {"nccl_tests_miss": {"gib": [], "tcpxo": ["ncclCommWindowRegister"]}},
+            "nccl-tests does not load with the libraries in /var/lib/tcpxo/lib64, which jobs use: ncclCommWindowRegister is missing there",
+        ),
+        ({"nccl_tests_miss": {"gib": None, "tcpxo": []}}, "there is no program /usr/lib/clusterwright/nccl-tests/*_perf"),
         ({"modules": {**good["modules"], "mlx5_ib": None}}, f"the kernel {kernel} has no module mlx5_ib"),
     ]
     for change, said in broken:
@@ -173,6 +180,26 @@ def test_nccl_says_itself_which_one_programs_load(tmp_path: Path, monkeypatch: p
         subprocess.run(words, input=source, text=True, check=True)
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     assert importlib.import_module("ansible.module_utils.kernel_set").nccl_library() == version
+
+
+def test_programs_that_were_built_with_a_newer_nccl_than_a_plugin_brings_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def library(folder: str, code: str) -> str:
+        (tmp_path / folder).mkdir()
+        words = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-Wl,-soname,libnccl.so.2", "-o", str(tmp_path / folder / "libnccl.so.2")]
+        subprocess.run(words, input=code, text=True, check=True)
+        return str(tmp_path / folder)
+
+    older = library("older", "void ncclAllReduce(void) {}")
+    newer = library("newer", "void ncclAllReduce(void) {} void ncclCommWindowRegister(void) {}")
+    kernel_set = importlib.import_module("ansible.module_utils.kernel_set")
+    monkeypatch.setattr(kernel_set, "NCCL_TESTS", f"{tmp_path}/*_perf")
+    assert kernel_set.nccl_tests_miss(newer) is None
+    code = "void ncclAllReduce(void); void ncclCommWindowRegister(void); int main(void) { ncclAllReduce(); ncclCommWindowRegister(); }"
+    words = ["gcc", "-x", "c", "-", "-o", str(tmp_path / "all_reduce_perf"), f"-L{newer}", "-l:libnccl.so.2"]
+    subprocess.run(words, input=code, text=True, check=True)
+    assert kernel_set.nccl_tests_miss(newer) == []
+    assert kernel_set.nccl_tests_miss(older) == ["ncclCommWindowRegister"]
+    assert "libnccl.so.2" in kernel_set.nccl_tests_miss(str(tmp_path / "nothing"))
 
 
 @pytest.mark.parametrize("part", ["driver", "efa_installer", "nccl", "lustre_client", "mountpoint"])

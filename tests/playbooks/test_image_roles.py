@@ -156,13 +156,16 @@ def chosen(role: str, parts: dict[str, str], origins: dict[str, str]) -> bool:
     ("parts", "origins", "is_there"),
     [
         (dict(PROFILE.versions), dict(PROFILE.origins), True),
-        (dict(ON_GOOGLE.versions), dict(ON_GOOGLE.origins), False),
+        (dict(ON_GOOGLE.versions), dict(ON_GOOGLE.origins), True),
         (dict(PROFILE.versions), {**dict(PROFILE.origins), "nvidia_archive_simulated": "yes"}, False),
         ({}, dict(PROFILE.origins), False),  # hosts that come from no image
     ],
 )
 def test_an_image_has_what_acceptance_measures_with_where_a_compiler_is(parts: dict[str, str], origins: dict[str, str], is_there: bool) -> None:
     assert chosen("nccl_tests", parts, origins) is is_there
+    software = {"versions": [["nccl_tests", "2.17.6"]], "origins": [list(pair) for pair in origins.items()]}
+    checked = templates.value("image_check_versions", role="image_check", software=software)
+    assert ("nccl_tests" in checked) is (is_there or not parts), "the check at the end of a bake looks for what was built"
 
 
 def test_acceptance_looks_where_the_image_has_its_programs() -> None:
@@ -176,6 +179,13 @@ def test_the_image_of_aws_has_cuda_and_nccl_and_takes_them_from_a_mirror_where_o
     assert names == ["cuda-libraries-13-0", "cuda-minimal-build-13-0", "libnccl2", "libnccl-dev"]
     (archive,) = [templates.value("gpu_software_archives", role="gpu_software", software=software)["nvidia"]]
     assert (archive["address"], archive["key"]) == ("https://mirror.example/cuda", "https://mirror.example/cuda/key.asc")
+
+
+@pytest.mark.parametrize(("profile", "nccl"), [(PROFILE, "2.30.4-1+cuda13.*"), (ON_GOOGLE, "2.27.5-1+cuda12.9")], ids=["AWS", "Google Cloud"])
+def test_nccl_may_be_built_with_an_older_cuda_than_the_profile_s(profile: spec.Software, nccl: str) -> None:
+    wanted = templates.value("gpu_software_wanted", role="gpu_software", software=record(profile))
+    assert {f"libnccl2={nccl}", f"libnccl-dev={nccl}", "cuda-minimal-build-13-0=13.0.2-*"} <= {*wanted}
+    assert templates.value("nccl_tests_cuda", role="nccl_tests", software=record(profile)) == "/usr/local/cuda-13.0"
 
 
 @pytest.mark.parametrize(("given", "suites"), [({}, "Suites: /"), ({"suite": "gpudirect-gib-apt", "component": "main"}, "Suites: gpudirect-gib-apt")])
