@@ -132,7 +132,7 @@ def test_collectives_run_through_slurm_and_healthy_simulated_hardware_passes(run
         ({"direct": False}, "collective transport", ("train-1", "without GPUDirect RDMA", "fail")),
         ({"rail": 0.5}, "collective busbw", ("train-[0-1]", "233.7", "fail")),
         ({"throttled": 0.65}, "collective busbw", ("train-1", "311.28", "fail")),
-        ({"wrong_values": 3}, "collective values", ("train-1", "3 wrong values", "fail")),
+        ({"wrong_values": 3}, "collective values", ("train-1", "6 wrong values", "fail")),
         ({"dcgm": [UNFIT]}, "GPU diagnostics", ("train-1", "memory of GPU 3: GPU 3 has 1 volatile DBEs", "fail")),
         ({"dcgm_engine": False}, "GPU diagnostics", ("train-1", "not judged", "warn")),
         ({"crash": "unhandled system error"}, "collective busbw", ("train-1", "no result", "fail")),

@@ -362,6 +362,14 @@ def test_nodes_with_one_result_are_one_line() -> None:
     assert {(check.name, check.node) for check in document.merged(alone)} == {(VALUES, BOTH), (RATE, BOTH)}
 
 
-def _alone(host: str, rate: float) -> Any:
+def test_a_node_that_computes_wrong_values_is_named_beside_the_job_that_it_spoils() -> None:
+    alike = node_set(NDR, 2)
+    together = judge.wanted(alike, 2)
+    whole = judge.Run(alike.nodes, together, nccl_tests.parse(printed(alike.nodes, together, 467, log=logs(alike.nodes, ib_log(8)), wrong=3)), "")
+    found = [check for run in (_alone("train-0", 479), _alone("train-1", 479, wrong=3), whole) for check in judge.judge(alike, run)]
+    assert {one for one in faults(document.merged(found)) if one[0] == VALUES} == {(VALUES, SECOND, "fail"), (VALUES, BOTH, "fail")}
+
+
+def _alone(host: str, rate: float, **more: Any) -> Any:
     wanted = judge.wanted(node_set(NDR, 2), 1)
-    return judge.Run((host,), wanted, nccl_tests.parse(printed([host], wanted, rate, log={})), "")
+    return judge.Run((host,), wanted, nccl_tests.parse(printed([host], wanted, rate, log={}, **more)), "")

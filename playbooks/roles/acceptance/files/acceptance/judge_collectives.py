@@ -85,11 +85,13 @@ def unjudged(node_set: NodeSet, tested: Sequence[str], why: str) -> Check:
 
 
 def _values(run: Run) -> Check:
+    """What a node computes wrong by itself is no line with what the nodes compute wrong together: the first names the node."""
+    expected = f"0 wrong values {'inside a node' if len(run.nodes) == 1 else 'over all nodes'}"
     wrong = sum(row.wrong or 0 for row in run.output.rows) or run.output.out_of_bounds or 0
     if run.output.out_of_bounds is None:
-        return _check("collective values", run, "0 wrong values", "the program did not come to its end", Verdict.FAIL, run.error, _look_at(run))
+        return _check("collective values", run, expected, "the program did not come to its end", Verdict.FAIL, run.error, _look_at(run))
     look_at = "" if not wrong else "ECC and Xid of the GPUs (`nvidia-smi -q -d ECC`, `dmesg | grep -i xid`); the same NCCL and plugin on all nodes"
-    return _check("collective values", run, "0 wrong values", f"{wrong} wrong values", Verdict.FAIL if wrong else Verdict.PASS, "", look_at)
+    return _check("collective values", run, expected, f"{wrong} wrong values", Verdict.FAIL if wrong else Verdict.PASS, "", look_at)
 
 
 def _ranks(node_set: NodeSet, run: Run) -> list[Check]:
