@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from .. import catalog, finding, language, message_text, spec
+from .. import catalog, finding, language, message_text, nvlink_domains, spec
 from ..codes import Code
 from ..document import Document
 from . import lookup
@@ -153,7 +153,14 @@ def _asked(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
         yield "topology-block", where
         if len(_block_sizes(cluster)) > 1:
             yield "block-sizes", where
-        yield "imex", where
+        if not _is_joined(cluster):
+            yield "imex", where
+
+
+def _is_joined(cluster: spec.ClusterSpec) -> bool:
+    """Say whether the hosts' own daemons join all nodes of NVLink domains, so that Slurm needn't."""
+    joined = {name for hosts in nvlink_domains.of_racks(cluster).values() for name in hosts}
+    return joined >= {name for node_set, _ in cluster.slurm_node_sets if node_set.hosts.machine.domain_nodes for name in node_set.hosts.hostnames}
 
 
 def _block_sizes(cluster: spec.ClusterSpec) -> set[int]:

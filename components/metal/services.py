@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from blueprints import nvlink_domains
 from blueprints.spec import ClusterSpec, Slurm
 
 from .. import host_folders, rest
@@ -23,6 +24,7 @@ def described(cluster: ClusterSpec, slurm: Slurm) -> dict[str, Any]:
         "dns": dns(cluster, slurm),
         "control_address": control_address(cluster, slurm),
         "dumps": dumps(cluster, slurm) if slurm.database.placement == "embedded" else None,
+        "nvlink_domains": nvlink_domains.of_racks(cluster),
         "scratch": {one.hosts.name: one.scratch_mount for one in slurm.node_sets if one.scratch_mount},
     }
     return {name: value for name, value in known.items() if value}

@@ -134,6 +134,90 @@ def host(tmp_path: Path) -> Host:
     return Host(tmp_path)
 
 
+OWN, PEER, GONE = "10.20.0.12", "10.20.0.13", "10.20.0.14"
+FIB_TRIE = f"""Main:
+  +-- 0.0.0.0/0 3 0 5
+     |-- {OWN}
+        /32 host LOCAL
+     |-- 10.20.0.255
+        /32 link BROADCAST
+"""
+"""As the kernel writes it."""
+
+
+def imex(**status: str) -> str:
+    """Write the answer of `nvidia-imex-ctl -N -j` (580.178.04), in which one machine doesn't answer and the others do."""
+    hosts, between = (OWN, PEER, GONE), {"own": "READY", "peer": "CONNECTED", **status}
+    states = {OWN: between["own"], PEER: "READY", GONE: "UNAVAILABLE"}
+
+    def connection(one: str, other: str) -> str:
+        return "INVALID" if GONE in (one, other) else between["peer"] if {one, other} == {OWN, PEER} else "CONNECTED"
+
+    nodes = {
+        str(number): {
+            "status": states[one],
+            "host": one,
+            "connections": {str(count): {"host": other, "status": connection(one, other), "changed": False} for count, other in enumerate(hosts)},
+            "changed": False,
+            "version": "580.178.04",
+            "hostName": "",
+        }
+        for number, one in enumerate(hosts)
+    }
+    return json.dumps({"nodes": nodes, "timestamp": "11/28/2026 01:20:26.529", "status": "DEGRADED"})
+
+
+NOT_STARTED = (
+    '{"nodes":{"1":{"status":"UNAVAILABLE","host":"10.20.0.13","connections":{"1":{"host":"10.20.0.13","status":"INVALID","changed":false},'
+    '"0":{"host":"10.20.0.12","status":"INVALID","changed":false}},"changed":false,"version":"","hostName":""},'
+    '"0":{"status":"UNAVAILABLE","host":"10.20.0.12","connections":{"1":{"host":"10.20.0.13","status":"INVALID","changed":false},'
+    '"0":{"host":"10.20.0.12","status":"INVALID","changed":false}},"changed":false,"version":"","hostName":""}},'
+    '"timestamp":"11/28/2026 01:20:26.529","status":"DOWN"}'
+)
+"""What the program of Ubuntu's package 580.178.04 answered where no daemon ran, with other addresses."""
+
+
+def joined(host: Host, said: str) -> None:
+    """Let the host be a machine of an NVLink domain."""
+    (host.root / "etc/nvidia-imex").mkdir(parents=True, exist_ok=True)
+    (host.root / "etc/nvidia-imex/nodes_config.cfg").write_text(f"{OWN}\n{PEER}\n{GONE}\n")
+    (host.root / "proc/net").mkdir(exist_ok=True)
+    (host.root / "proc/net/fib_trie").write_text(FIB_TRIE)
+    host.tool("nvidia-imex-ctl", said)
+
+
+def test_a_machine_of_an_nvlink_domain_is_not_blamed_for_others_that_do_not_answer(host: Host) -> None:
+    joined(host, imex())
+    assert [host.wrong(), host.wrong()] == [[], []]
+    assert set((host.folder / "nvidia-imex-ctl.asked").read_text().splitlines()) == {"-N -j"}
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        (NOT_STARTED, "its IMEX daemon is UNAVAILABLE"),
+        (imex(own="WAITING_FOR_RECOVERY"), "its IMEX daemon is WAITING_FOR_RECOVERY"),
+        (imex(peer="NEVER_CONNECTED"), f"its IMEX daemon and that of {PEER} are not connected (NEVER_CONNECTED)"),
+    ],
+)
+def test_a_machine_that_is_not_joined_with_its_nvlink_domain_is_named_at_two_looks(host: Host, said: str, what: str) -> None:
+    joined(host, said)
+    assert [host.wrong(), host.wrong()] == [[], [(what, "restart-imex")]]
+
+
+@pytest.mark.parametrize(("said", "why"), [("{}", "can't be read"), (imex().replace(OWN, "10.20.0.99"), "none of its 3 machines has an address of this node")])
+def test_an_answer_about_the_nvlink_domain_that_says_nothing_of_this_node_drains_nothing(host: Host, said: str, why: str) -> None:
+    joined(host, said)
+    found = host.look()
+    assert found["wrong"] == []
+    assert [why in one for one in found["unasked"]] == [True]
+
+
+def test_a_machine_of_no_nvlink_domain_asks_no_daemon(host: Host) -> None:
+    host.tool("nvidia-imex-ctl", NOT_STARTED)
+    assert [host.wrong(), host.wrong()] == [[], []]
+
+
 SECOND = "GPU 0000:3B:00.0"
 THERMAL, BRAKE = (f"clocks_event_reasons/clocks_event_reason_hw_{name}" for name in ("thermal_slowdown", "power_brake_slowdown"))
 OF_GPUS = [

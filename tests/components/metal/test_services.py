@@ -71,3 +71,37 @@ def test_the_rest_api_is_behind_the_balancer_where_there_is_one() -> None:
     shared = described("head-1", access={"rest_api": True, "address": "10.20.0.5"})
     assert alone["rest_api"] == {"hosts": {"login-1": "10.20.0.4"}, "port": 6820, "back_port": 6821, "is_balanced": False}
     assert shared["rest_api"]["is_balanced"]
+
+
+def trays(**racks: str) -> dict[str, dict[str, str]]:
+    """Give the NVLink domains of a site whose trays have these racks."""
+    hosts = {"head-1": {"address": "10.20.0.2"}, "login-1": {"address": "10.20.0.4"}}
+    hosts |= {f"t{number}": {"address": f"10.20.0.{10 + number}", **({"rack": rack} if rack else {})} for number, rack in enumerate(racks.values(), start=1)}
+    blueprint = {
+        "name": "lab",
+        "software": "ubuntu-24.04",
+        "versions": {"driver": "580", "kernel": "6.8.0-149-generic"},
+        "inventory": {"hosts": {name: {**entry, "host_key": KEY} for name, entry in hosts.items()}},
+        "control": {"hosts": "head-1"},
+        "access": {"hosts": "login-1"},
+        "pools": {"train": {"machine": "gb200-nvl72-tray", "hosts": f"t[1-{len(racks)}]", "fabric": "none"}},
+    }
+    found = load.from_document(
+        read.from_bytes(json.dumps(blueprint).encode(), file="lab.yaml"),
+        target="metal",
+        stack="lab",
+        facts=Facts(sockets=2, cores_per_socket=72, threads_per_core=1, memory_mib=960_000),
+    )
+    assert found.spec.slurm
+    domains: dict[str, dict[str, str]] = services.described(found.spec, found.spec.slurm).get("nvlink_domains", {})
+    return domains
+
+
+def test_the_trays_of_a_rack_are_one_nvlink_domain() -> None:
+    assert trays(one="r1", two="r2", three="r1") == {"r1": {"t1": "10.20.0.11", "t3": "10.20.0.13"}, "r2": {"t2": "10.20.0.12"}}
+
+
+def test_no_domain_is_guessed() -> None:
+    assert trays(one="r1", two="") == {}, "the second tray could be in any rack"
+    full = {f"n{number}": "r1" for number in range(19)}
+    assert trays(**full, other="r2") == {"r2": {"t20": "10.20.0.30"}}, "NVLink joins 18 trays, so a rack of 19 holds two domains"

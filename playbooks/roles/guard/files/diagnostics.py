@@ -31,6 +31,8 @@ OF_A_PROCESS = re.compile(r"^(?:pid='?[^,]*'?, )?(?:name=[^,]*, )?(?:Ch [0-9a-fA
 RECOVERY = re.compile(r" to (0x[0-9a-f]+)")
 """How Xid 154 numbers what the driver wants. The words beside the number differ between drivers."""
 LONGEST_WORDS = 90
+IMEX_READY, IMEX_CONNECTED = "READY", "CONNECTED"
+"""States of a daemon and of a connection in the answer of nvidia-imex-ctl (NVIDIA IMEX Service guide; asked of version 580.178.04 on 2026-11-28)."""
 
 Wrong = dict[str, str]
 
@@ -57,6 +59,7 @@ def main() -> int:
     for look in (
         lambda: kernel_log(rules, given.hardware, given.simulated, state.get("since_us", 0)),
         lambda: gpus(rules, given.hardware, given.simulated),
+        lambda: nvlink_domain(rules, given.hardware),
         lambda: ports(rules, given.hardware, state),
         lambda: file_systems(rules, given.hardware),
         lambda: stuck(rules, given.hardware),
@@ -139,6 +142,35 @@ def is_wrong(rule: dict[str, Any], value: str) -> bool:
     if "above" in rule:
         return bool(re.fullmatch(r"\d+", value)) and int(value) > rule["above"]
     return value in rule["is"] if "is" in rule else value not in rule["is_not"]
+
+
+def nvlink_domain(rules: dict[str, Any], root: str) -> Iterator[Wrong]:
+    """Give what the IMEX daemon of this node lacks to share GPUs' memory with the machines of its NVLink domain (`nvidia-imex-ctl -N -j`).
+
+    Other machines that don't answer are no fault of this one.
+    """
+    if not word(root, rules["imex_nodes"].lstrip("/")):
+        return
+    try:
+        nodes = json.loads(answer(("nvidia-imex-ctl", "-N", "-j"), root, within_s=rules["within_s"]["nvidia-imex-ctl"]))["nodes"].values()
+    except (ValueError, KeyError, AttributeError) as error:
+        raise Unasked(f"nvidia-imex-ctl: its answer can't be read: {error}") from None
+    status = {str(one["host"]): str(one["status"]) for one in nodes}
+    own = own_addresses(root)
+    mine = next((one for one in nodes if one["host"] in own), None)
+    if mine is None:
+        raise Unasked(f"nvidia-imex-ctl: none of its {len(status)} machines has an address of this node")
+    if mine["status"] != IMEX_READY:
+        yield {"what": f"its IMEX daemon is {mine['status']}", **rules["imex"]}
+        return
+    for one in mine["connections"].values():
+        if status.get(one["host"]) == IMEX_READY and one["status"] != IMEX_CONNECTED:
+            yield {"what": f"its IMEX daemon and that of {one['host']} are not connected ({one['status']})", **rules["imex"], "names": "first"}
+
+
+def own_addresses(root: str) -> set[str]:
+    """Give the IPv4 addresses of this host (`/proc/net/fib_trie`): the kernel writes each above a line that calls it local."""
+    return set(re.findall(r"\|-- ([\d.]+)\n\s+/32 host LOCAL", word(root, "proc/net/fib_trie")))
 
 
 def ports(rules: dict[str, Any], root: str, state: dict[str, Any]) -> Iterator[Wrong]:
