@@ -6,6 +6,7 @@ from typing import Any
 
 import ansible.module_utils
 import pytest
+import yaml
 
 from blueprints.project import project_root
 
@@ -62,6 +63,25 @@ def test_what_a_killed_run_installed_is_made_good_by_the_next(host: dict[str, An
     Path(host_changes.MARK).unlink()  # killed, and restarted by somebody
     host_changes.begin()
     assert host_changes.end() == ["linux-image-2"]
+
+
+def test_an_installation_that_failed_is_compared_too() -> None:
+    """Whatever fails between the two calls: the second one follows."""
+    first, installed, *_ = yaml.safe_load((project_root() / "playbooks/roles/kernel_and_drivers/tasks/main.yml").read_text(encoding="utf-8"))
+    assert first["host_changes"]["moment"] == "before"
+    assert [task["host_changes"] for task in installed["always"]] == [{"moment": "after"}]
+
+
+def test_what_the_owner_installs_after_an_installation_that_failed_is_not_ours(host: dict[str, Any]) -> None:
+    host_places.write_json(host_places.INSTALLED, {"format": 1, "places": {}, "packages": dict(host)})
+    host_changes.begin()
+    host["linux-image-2"] = {"version": "2", "held": False}
+    assert host_changes.end() == ["linux-image-2"]
+    host["theirs"] = {"version": "1", "held": False}
+    host_changes.begin()
+    assert host_changes.end() == []
+    assert must_restart(), "for what the failed one installed"
+    assert sorted(host_places.read_json(host_places.INSTALLED)["packages"]) == ["linux-image-1", "linux-image-2"]
 
 
 def test_what_somebody_replaced_is_told_from_what_a_killed_run_installed(host: dict[str, Any]) -> None:
