@@ -75,7 +75,8 @@ class Host:
         for name in ("bin", f"tables/{DATABASE}", "tables/mysql", "dumps", "seed/mysql"):
             (folder / name).mkdir(parents=True)
         (self.tables / DATABASE / "jobs").write_text("precious\n")
-        (folder / "access").touch()
+        for name in ("access", "slurmdbd.conf"):
+            (folder / name).touch()
         (folder / "kill").write_text(KILL)
         for name, text in PROGRAMS.items():
             (folder / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
@@ -95,6 +96,7 @@ class Host:
             "/var/lib/mysql": "seed",
             "/etc/mysql/clusterwright-init.sql": "access",
             "/etc/slurm/slurm.conf": "slurm.conf",
+            "/etc/slurm/slurmdbd.conf": "slurmdbd.conf",
         }.items():
             text = text.replace(real, here)
         (folder / "program").write_text(text)
@@ -362,6 +364,18 @@ def test_slurmctld_gets_the_number_that_its_cluster_has_in_the_restored_database
     assert state.read_text() == after
     # Also where an earlier run changed the number and was killed before it started slurmctld again.
     assert ("start slurmctld.service" in host.said("units")) is ("|" in saved)
+
+
+def test_a_controller_that_was_reinstalled_takes_over_once_slurmdbd_runs(host: Host) -> None:
+    """Before `up` has configured slurmdbd, the other controller would hand over records of jobs that nobody sends on."""
+    (host.folder / "slurm.conf").write_text("ClusterName=starter\nStateSaveLocation=state\n")
+    (host.folder / "state").mkdir()
+    (host.folder / "state/clustername").write_text("starter|326")
+    (host.folder / "slurmdbd.conf").unlink()
+    done = host.restore()
+    assert (done.returncode, is_restored(host)) == (0, True), done.stderr
+    assert [words for words in host.said("units") if words.startswith("start ") and "slurm" in words] == []
+    assert not (host.folder / "tables.restore").exists()
 
 
 def test_a_host_that_never_had_tables_may_begin_some(host: Host) -> None:
