@@ -8,7 +8,7 @@ from typing import Any
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostPart
-from blueprints.spec import ClusterSpec, SiteHost, SiteInterface, SiteRoce, port_address
+from blueprints.spec import ClusterSpec, Site, SiteHost, SiteInterface, SiteRoce, port_address
 
 from .codes import Code
 from .finding import drift
@@ -17,6 +17,8 @@ from .recorded_cluster import Known, KnownHost
 MARK = "/etc/clusterwright/owner.json"
 SITE = ":Site"
 """Ends the type of the resource that has the stack's mark."""
+OWN_TABLES = "clusterwright_"
+"""Begins the names of the stack's own tables of packet filters."""
 IDENTITY = "identity"
 """Output of the resource that adopts servers: server → what identified it when it was adopted."""
 
@@ -244,16 +246,16 @@ def _firmware(of_group: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
 
 
 def without_own(cluster: ClusterSpec, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Mapping[KnownHost, Mapping[str, Any]]:
-    """Leave out of what hosts usually share the routes, rules and MTUs that the inventory gives to each server of its own."""
+    """Leave out of what hosts usually share the routes, rules and MTUs that the inventory gives to each server of its own, and what the stack gives to hosts of one role."""
     site = cluster.site
     if site is None:
         return facts
-    entries = site.by_name
-    return {host: {**of_host, "alike": _shared(entries.get(host.name), of_host)} if "alike" in of_host else of_host for host, of_host in facts.items()}
+    return {host: {**of_host, "alike": _shared(site, host, of_host)} if "alike" in of_host else of_host for host, of_host in facts.items()}
 
 
-def _shared(entry: SiteHost | None, of_host: Mapping[str, Any]) -> Mapping[str, str]:
-    alike: Mapping[str, str] = of_host["alike"]
+def _shared(site: Site, host: KnownHost, of_host: Mapping[str, Any]) -> Mapping[str, str]:
+    alike: Mapping[str, str] = _without_roles(site, host, of_host["alike"])
+    entry = site.by_name.get(host.name)
     if entry is None or "server" not in of_host:
         return alike
     names = {name for one in entry.interfaces if (name := device(one, of_host["server"]["interfaces"]))}
@@ -263,6 +265,16 @@ def _shared(entry: SiteHost | None, of_host: Mapping[str, Any]) -> Mapping[str, 
         "routes": _without(alike.get("routes", ""), lambda words: bool(names & set(words))),
         "routing rules": _without(alike.get("routing rules", ""), lambda words: bool(own & set(words) or names & set(words))),
     }
+
+
+def _without_roles(site: Site, host: KnownHost, alike: Mapping[str, str]) -> Mapping[str, str]:
+    """Compare tables of the stack's own packet filters among hosts of a group alone, where their rules are, and name servers among nodes where the controllers answer them."""
+    shared = dict(alike)
+    if "packet filter" in shared:
+        shared["packet filter"] = _without(shared["packet filter"], lambda words: words[-1].startswith(OWN_TABLES))
+    if site.dns and host.role == "compute" and "DNS servers" in shared:
+        shared["DNS servers of nodes"] = shared.pop("DNS servers")
+    return shared
 
 
 def _without(text: str, is_own: Any) -> str:

@@ -11,7 +11,7 @@ from blueprints.finding.subject import HostPart
 from blueprints.load import load
 from blueprints.spec import Site, SiteHost, SiteInterface, SiteRoce, SiteRoute
 from components import this_machine
-from components.inspection import hosts, servers
+from components.inspection import common_settings, hosts, servers
 from components.inspection.codes import Code
 from components.inspection.finding import drift
 from components.inspection.recorded_cluster import Known, KnownHost
@@ -180,6 +180,31 @@ def test_what_the_inventory_gives_to_one_server_is_not_compared_with_the_others(
     left = servers.without_own(known().cluster, facts)
     assert left[HOSTS[0]]["alike"] == {"routes": "unicast 10.9.0.0/16 dev host0", "routing rules": "priority 200 iif lo table 300", "MTU of host0": "1500"}
     assert left[HOSTS[1]]["alike"] == facts[HOSTS[1]]["alike"]
+
+
+FILTERS = {"head-0": "ip clusterwright_dns, ip clusterwright_nat", "head-1": "ip clusterwright_dns, ip clusterwright_nat", "login-0": "ip clusterwright_access"}
+
+
+@pytest.mark.parametrize(
+    ("dns", "nodes", "changed", "found"),
+    [
+        (True, 1, {}, []),
+        (True, 3, {}, []),
+        (True, 1, {"login-0": {"packet filter": "ip clusterwright_access, ip theirs"}}, ["CW714 login-0: packet filter"]),
+        (True, 1, {"head-0": {"DNS servers": "192.0.2.53"}}, ["CW716 head-0: DNS servers"]),
+        (True, 3, {"train-0": {"DNS servers": "192.0.2.53"}}, ["CW716 train-0: DNS servers of nodes"]),
+        (False, 1, {"train-0": {"DNS servers": "192.0.2.53"}}, ["CW716 train-0: DNS servers"]),
+    ],
+)
+def test_what_the_stack_gives_to_one_role_is_no_difference_from_the_others(dns: bool, nodes: int, changed: dict[str, dict[str, str]], found: list[str]) -> None:
+    """Controllers translate addresses and answer nodes' name queries, login nodes share an address."""
+    roles = {"head-0": "control", "head-1": "control", "login-0": "access", **dict.fromkeys((one.name for one in HOSTS[:nodes]), "compute")}
+    facts = {}
+    for name, role in roles.items():
+        has = {"packet filter": FILTERS.get(name, ""), "DNS servers": "10.0.0.9" if role == "compute" and dns else "10.0.0.1"}
+        facts[KnownHost(name, role, role, "", "", "")] = {"alike": has | changed.get(name, {})}
+    cluster = dataclasses.replace(known().cluster, site=dataclasses.replace(SITE, dns=dns))
+    assert [f"{one.code} {one.place}" for one in common_settings.findings(servers.without_own(cluster, facts))] == found
 
 
 def test_a_running_kernel_that_is_not_the_profiles_is_a_finding_about_versions_alone() -> None:
