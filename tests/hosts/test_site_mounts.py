@@ -110,6 +110,14 @@ def test_a_missing_file_system_is_named_and_the_others_are_mounted(servers: Plai
     assert mounted(servers, "gpu-b") == {"/home", "/data/my-set", "/home/ubuntu"}
 
 
+def test_homes_of_the_servers_own_users_stay_where_a_file_system_is_in_use(servers: PlainHosts) -> None:
+    """It is unmounted by a process that is in it."""
+    program = "/usr/lib/clusterwright/site_mounts.py"
+    assert servers.inside("gpu-b", "sh", "-c", f"cd /home; python3 {program} --unmount home.mount 2>/dev/null || echo stays").split() == ["stays"]
+    assert mounted(servers, "gpu-b") == {"/home", "/data/my-set", "/home/ubuntu"}
+    assert servers.ssh("gpu-b", "pwd").strip() == "/home/ubuntu"
+
+
 def test_a_file_system_that_left_the_blueprint_is_unmounted(servers: PlainHosts, tmp_path: Path) -> None:
     assert plays.changed(mount(servers, [HOME], tmp_path)) > 0
     assert [mounted(servers, name) for name in NAMES] == [{"/home", "/home/ubuntu"}] * 2
@@ -131,6 +139,7 @@ def test_each_kind_of_a_sites_file_systems_is_mounted_by_its_client(servers: Pla
     storage = [spec.FileSystem(kind, "existing", f"/net/{kind}", protect=True, simulated=False, source=source) for kind, source in SOURCES.items()]
     rows = file_systems.mounts(test_file_systems.lab(*storage))
     assert {row["kind"]: row["source"] for row in rows} == SOURCES
+    servers.inside(name, "sh", "-c", "systemctl stop clusterwright-mounts 2>/dev/null || true")  # `run` logs in at a home that tests before this one mounted
     servers.inside(name, "sh", "-c", "cat >/root/client", stdin=CLIENT)
     servers.inside_all(name, "sh", "-c", PUT)
 

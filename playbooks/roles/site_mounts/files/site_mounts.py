@@ -88,6 +88,7 @@ def unmount(rows: list[Row]) -> int:
         stopped = run("systemctl", "stop", row["unit"])
         if stopped.returncode != 0 or is_mounted(target):
             print(f"{target} stays mounted: {stopped.stderr.strip() or 'it is in use'}", file=sys.stderr)
+            keep_homes(target)
             failed += 1
         else:
             if is_mounted(under) and run("umount", under).returncode == 0:
