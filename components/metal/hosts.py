@@ -59,6 +59,7 @@ class Hosts(Kind[HostsInputs]):
     token = "clusterwright:metal:Hosts"
     inputs = HostsInputs
     replace_on: ClassVar[frozenset[str]] = frozenset({"stack", "group"})
+    id_inputs = ("stack", "group")
     timeout_s = 1800
 
     def identity(self, inputs: HostsInputs) -> str:
@@ -68,10 +69,9 @@ class Hosts(Kind[HostsInputs]):
         return {"up": [one.name for one in inputs.members], "hosts": UNKNOWN, "adopted": UNKNOWN, "boots": UNKNOWN, "hardware": UNKNOWN, "identity": UNKNOWN}
 
     def read(self, inputs: HostsInputs, outputs: Values) -> Values | None:
-        """Look at every server. What is recorded of one that does not answer stays recorded: its state is unknown."""
-        recorded = _by_name(outputs)
-        answers = _ask(inputs, [one for one in inputs.members if one.name in recorded], "look", within_s=LOOK_WITHIN_S, adopted=True)
-        return _outputs(inputs, outputs, {server: answer for server, answer in answers.items() if answer.value}, is_look=True)
+        """Look at every server. What is recorded of one that does not answer stays recorded: its state is unknown. One that a killed run adopted is recorded now."""
+        answers = _ask(inputs, inputs.members, "look", within_s=LOOK_WITHIN_S, adopted=True)
+        return _outputs(inputs, outputs, _ours(inputs, outputs, answers), is_look=True)
 
     def create(self, inputs: HostsInputs, work: Work) -> Values:
         return self.update(inputs, {}, work)
@@ -180,6 +180,12 @@ def _way_on(complaints: Mapping[Server, str], command: str) -> str:
     """Say how to go on without the servers that could not be released."""
     names = hostlist.compress(one.name for one in complaints)
     return f"to go on without them, as they are: {command} --abandon {shlex.quote(names)}"
+
+
+def _ours(inputs: HostsInputs, outputs: Values, answers: Mapping[Server, Answer]) -> dict[Server, Answer]:
+    """Give what servers answered that are recorded as the stack's, or have its mark."""
+    recorded = _by_name(outputs)
+    return {server: answer for server, answer in answers.items() if answer.value and (server.name in recorded or answer.value.get("token") == inputs.site)}
 
 
 def _outputs(

@@ -110,6 +110,9 @@ class Kind(ABC, Generic[Inputs]):
     fixed: ClassVar[frozenset[str]] = frozenset()
     """Inputs that no update and no replacement may change."""
     secret_outputs: ClassVar[frozenset[str]] = frozenset()
+    id_inputs: ClassVar[tuple[str, ...]] = ()
+    """Inputs that make up the id, with slashes between them, of what nobody finds again without the stack's record: where a run was killed that created or changed it, it is recorded with what was asked for,
+    and the refresh that follows observes what came of that. Of other kinds, the next `create` adopts what is there, and a stack that is deleted before leaves nothing that its target's sweep does not find."""
     timeout_s: ClassVar[float] = 600
     """Time for one operation when the program sets none."""
 

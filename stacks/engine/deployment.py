@@ -17,7 +17,7 @@ from components.adoption import Certainty, Creation, Trace
 
 Record = Mapping[str, Any]
 """A stack's deployment as the engine exports it."""
-_CREATING = "creating"
+_CREATING, _UPDATING = "creating", "updating"
 _MAKES = ("create", "create-replacement")
 _UNKNOWN, _SECRET = "04da6b54-80e4-46f7-96ec-b56ff0331ba9", "[secret]"
 """What a preview has in place of values (Pulumi's `sdk/go/common/resource/plugin/rpc.go`, UnknownStringValue, and `pkg/display`)."""
@@ -27,6 +27,11 @@ _ENGINES_OWN = "pulumi:"
 def creations(record: Record) -> tuple[Creation, ...]:
     """List the resources that were being created when the run was killed; components are only recorded."""
     return tuple(Creation(one["urn"], one["type"], one.get("inputs") or {}) for one in _pending(record) if one.get("custom"))
+
+
+def updates(record: Record) -> tuple[Creation, ...]:
+    """List the resources that were being changed when the run was killed, with the inputs that they were to have."""
+    return tuple(Creation(one["urn"], one["type"], one.get("inputs") or {}) for one in _pending(record, _UPDATING) if one.get("custom"))
 
 
 def known_ids(record: Record) -> dict[str, str]:
@@ -98,7 +103,7 @@ def repaired(record: Record, traces: Mapping[str, Trace]) -> dict[str, Any]:
     """Give the record with everything that exists, and without pending operations.
 
     Args:
-        traces: by URN, what became of each creation.
+        traces: by URN, what became of each creation, and of changes that may have left more than is recorded.
     """
     components = [(one, ("",)) for one in _pending(record) if not one.get("custom")]
     waiting = [*components, *((one, traces[one["urn"]].identities) for one in _pending(record) if one.get("custom") and traces[one["urn"]].identities)]
@@ -111,7 +116,14 @@ def repaired(record: Record, traces: Mapping[str, Trace]) -> dict[str, Any]:
         for one, found in ready:
             resources = _with(resources, one, found)
         waiting = [pair for pair in waiting if pair not in ready]
+    asked = {one.urn: one.inputs for one in updates(record) if one.urn in traces}
+    resources = [_half_changed(one, asked[one["urn"]]) if one["urn"] in asked and not one.get("delete") else one for one in resources]
     return {**record, "deployment": {**record["deployment"], "resources": resources, "pending_operations": []}}
+
+
+def _half_changed(resource: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a resource as the provider records one of which an update failed half-way (`components/provider/servicer.py`)."""
+    return {**resource, "inputs": dict(inputs), "outputs": {**(resource.get("outputs") or {}), **inputs, "complete": False}}
 
 
 def lines(pending: Sequence[Creation], traces: Mapping[str, Trace]) -> Iterator[str]:
@@ -167,9 +179,9 @@ def _holds(value: Any, *words: str) -> bool:
     return value in words
 
 
-def _pending(record: Record) -> list[Mapping[str, Any]]:
+def _pending(record: Record, kind: str = _CREATING) -> list[Mapping[str, Any]]:
     operations = (record.get("deployment") or {}).get("pending_operations") or []
-    return [operation["resource"] for operation in operations if operation["type"] == _CREATING]
+    return [operation["resource"] for operation in operations if operation["type"] == kind]
 
 
 def _resources(record: Record) -> list[dict[str, Any]]:

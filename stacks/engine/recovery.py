@@ -7,11 +7,13 @@ from typing import Any
 
 from components import registry
 from components.adoption import ABSENT, AGAIN, Account, Ambiguous, Certainty, Creation, NotAsked, Trace
+from components.provider import packed
 
 from ..errors import Problem
 from . import backend, commands, deployment, preview, state
 
 PROVIDERS = "pulumi:providers:"
+OWN = "clusterwright:"
 LAG_S = 20.0
 """A call that was under way when its engine was killed is carried out all the same, and lists of tags are some seconds behind (Amazon EC2 API Reference, "Eventual consistency")."""
 
@@ -32,13 +34,14 @@ def settle(stack: str, *words: str, lag_s: float = LAG_S) -> bool:
 
 
 def _settle_killed(stack: str, *, lag_s: float) -> bool:
-    if backend.folder() is not None and not state.pending_creates(stack):
+    if backend.folder() is not None and not state.has_pending(stack):
         return False  # other backends can only be asked through the engine
     record = commands.record(stack)
-    pending = deployment.creations(record)
-    if not any(registry.target_of(one.kind) for one in pending):
-        return False  # the project's own kinds adopt what they find
-    print(f"an earlier run of stack {stack} was killed while it created {len(pending)} resources")
+    changing = [one for one in deployment.updates(record) if identity(one)]
+    pending = [*deployment.creations(record), *changing]
+    if not any(registry.target_of(one.kind) or identity(one) for one in pending):
+        return False  # the project's other kinds adopt what they find
+    print(f"an earlier run of stack {stack} was killed while it created{' or changed' if changing else ''} {len(pending)} resources")
     traces = _traces(record, pending)
     wait_s = lag_s - deployment.age_s(record, dt.datetime.now(dt.UTC))
     if wait_s > 0 and any(trace == ABSENT for trace in traces.values()):
@@ -73,6 +76,16 @@ def _settle_failed(stack: str, *words: str) -> bool:
     for line in deployment.lines(there, found):
         print(f"  {line}")
     return True
+
+
+def identity(creation: Creation) -> str:
+    """Give the id of a resource of the project's own that only the stack's record finds again; empty: of any other."""
+    from components.provider import kinds  # all that the provider can do takes its time to load
+
+    if not creation.kind.startswith(OWN):
+        return ""
+    inputs = packed.unpack_each(creation.inputs)
+    return "/".join(str(inputs[name]) for name in kinds.named(creation.kind).id_inputs)
 
 
 def is_elsewhere(resources: Iterable[Mapping[str, Any]]) -> bool:
@@ -112,7 +125,7 @@ def _traces(record: deployment.Record, pending: Iterable[Creation]) -> dict[str,
         if one.urn in known:
             found[one.urn] = Trace(Certainty.FOUND, (known[one.urn],))
         elif target is None:
-            found[one.urn] = AGAIN
+            found[one.urn] = Trace(Certainty.LIKELY, (own,)) if (own := identity(one)) else AGAIN
         else:
             place = target, deployment.region(record, one)
             if place not in accounts:

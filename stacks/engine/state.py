@@ -109,6 +109,11 @@ def pending_creates(stack: str) -> list[str]:
     return [operation["resource"]["urn"] for operation in operations if operation["type"] == "creating"]
 
 
+def has_pending(stack: str) -> bool:
+    """Say whether a kill interrupted the creation, change or deletion of a resource; False for other backends than the file backend."""
+    return bool(_latest(stack).get("pending_operations"))
+
+
 def has_failed(stack: str) -> bool:
     """Say whether the latest finished update of the stack failed; for the file backend without starting the engine."""
     latest = next((one for one in _history(stack) if one.get("kind") == "update"), {})

@@ -196,6 +196,11 @@ def test_an_up_that_was_killed_goes_on(tmp_path: Path) -> None:
         write(file, blueprint(servers))
         with deployment("test-metal-killed", tmp_path, target="metal", blueprint=str(file)) as stack:
             stack.up_until(lambda line: "adopting 1 server" in line)
+            # What the killed run adopted, or still adopts, leaves with the stack.
+            wait_until(lambda: marks(servers, CONTROL) != "", awaiting="the adoption that goes on without its caller", within_s=SOON_S)
+            stack.down()
+            assert {marks(servers, name) for name in (CONTROL, LOGIN, "gpu-001")} == {""}
+            stack.up_until(lambda line: "adopting 1 server" in line)
             stack.up_until(lambda line: "Packages of the server's role" in line)
             stack.up_until(lambda line: "site_mounts" in line)  # the boot program has run: what is installed again must not undo it
             stack.up()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.adoption import ABSENT, AGAIN, Certainty, Trace
-from stacks.engine import deployment
+from stacks.engine import deployment, recovery
 
 PREFIX = "urn:pulumi:dev::clusterwright::"
 PROVIDER = f"{PREFIX}pulumi:providers:aws::aws"
@@ -162,3 +162,30 @@ def test_what_stays_is_known_before_the_stack_goes() -> None:
 def test_a_full_path_names_what_stays_where_there_is_no_arn(identity: str, name: str) -> None:
     given = record(resource("net", identity, retainOnDelete=True, outputs={}), pending=[])
     assert [one.name for one in deployment.kept(given)] == [name]
+
+
+SERVERS = f"{PREFIX}clusterwright:metal:Hosts::train"
+
+
+def servers(*names: str, **more: Any) -> dict[str, Any]:
+    inputs = {"stack": "lab", "group": "train", "members": list(names)}
+    return {"urn": SERVERS, "type": "clusterwright:metal:Hosts", "custom": True, "inputs": inputs, **more}
+
+
+def test_of_the_projects_own_kinds_those_are_recorded_that_nobody_finds_without_the_record() -> None:
+    """A killed run may have adopted servers, and only the record says which ones."""
+    [adopting, other] = deployment.creations(record(pending=[servers("gpu-001"), {**servers(), "type": "clusterwright:finish:Group"}]))
+    assert [recovery.identity(one) for one in (adopting, other)] == ["lab/train", ""]
+    made = deployment.repaired(record(pending=[servers("gpu-001")]), {SERVERS: Trace(Certainty.LIKELY, ("lab/train",))})["deployment"]["resources"][1]
+    assert (made["id"], made["outputs"]["members"]) == ("lab/train", ["gpu-001"])
+
+
+def test_a_change_that_was_cut_off_is_recorded_as_half_made() -> None:
+    before = servers("gpu-001", id="lab/train", outputs={"members": ["gpu-001"], "adopted": ["gpu-001"], "complete": True})
+    given = record(before, resource("net", "vpc-1"), pending=[servers("gpu-001", "gpu-002", id="lab/train")], kind="updating")
+    [change] = deployment.updates(given)
+    mended = deployment.repaired(given, {change.urn: Trace(Certainty.LIKELY, (recovery.identity(change),))})["deployment"]
+    assert mended["resources"][1]["inputs"]["members"] == ["gpu-001", "gpu-002"]
+    assert mended["resources"][1]["outputs"] == {**change.inputs, "adopted": ["gpu-001"], "complete": False}
+    assert mended["resources"][2] == resource("net", "vpc-1")
+    assert deployment.repaired(given, {})["deployment"]["resources"] == given["deployment"]["resources"], "of other kinds, the next run changes them again"

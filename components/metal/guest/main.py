@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from . import adopt, host_facts, release
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LOCK = "/run/clusterwright-adoption.lock"
+LOOK_AFTER_S, LOOK_EVERY_S = 20, 0.1
 WITHOUT_ANSWER = ("open", "record", "restore")
 """Orders whose caller wants to know only whether they were carried out."""
 WORK = {
@@ -42,6 +45,7 @@ def answer(order: Mapping[str, Any]) -> dict[str, Any]:
     system = System(str(order.get("root", "/")))
     try:
         if order["do"] == "look":
+            _wait_for_work(system)
             return {"ok": True, **host_facts.look(system)}
         with _only_one(system):
             done = WORK[str(order["do"])](system, order)
@@ -72,6 +76,17 @@ def by_hand() -> None:
         print(f"  {one['what']} stays: {one['why']}")
     for one in found["kept"]:
         print(f"  data is kept in {one}")
+
+
+def _wait_for_work(system: System) -> None:
+    """Let a run that adopts or releases the host end first, for a while: one whose caller was killed goes on here, and what it does is not seen yet."""
+    with contextlib.suppress(OSError), open(system.path(LOCK), encoding="utf-8") as lock:
+        deadline = time.monotonic() + LOOK_AFTER_S
+        while time.monotonic() < deadline:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return
+            time.sleep(LOOK_EVERY_S)
 
 
 class _only_one:  # noqa: N801  # used as a function

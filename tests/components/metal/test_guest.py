@@ -2,6 +2,7 @@
 
 import ast
 import base64
+import fcntl
 import hashlib
 import json
 import stat
@@ -158,6 +159,21 @@ def test_a_reinstalled_host_has_another_incarnation(host: Path) -> None:
     again = sent(host, "adopt", **OURS, admin_key=KEY)
     assert again["is_new"]
     assert again["incarnation"] not in (first, "")
+
+
+def test_a_look_waits_for_an_adoption_that_goes_on_without_its_caller(host: Path) -> None:
+    with (host / "run/clusterwright-adoption.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        look = subprocess.Popen([sys.executable, "-IS", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert look.stdin
+        look.stdin.write(guest_program.text({"do": "look", "root": str(host)}))
+        look.stdin.close()
+        with pytest.raises(subprocess.TimeoutExpired):
+            look.wait(timeout=1)
+    assert look.wait(timeout=10) == 0
+    assert look.stdout
+    with look.stdout as said:
+        assert guest_program.answer(said.read())["ok"]
 
 
 def test_a_host_of_another_stack_is_refused_and_not_changed(host: Path) -> None:

@@ -49,6 +49,17 @@ def test_a_server_that_is_silent_for_a_look_stays_as_it_is_recorded() -> None:
     assert (now["up"], now["hosts"]) == (["gpu-001"], before["hosts"])
 
 
+def test_a_look_takes_in_what_a_killed_run_adopted_and_nothing_else() -> None:
+    """The record has what the killed run was to do, and not what it did."""
+    answers = {ONE: facts(), TWO: facts(token="theirs")}
+    found = hosts._outputs(inputs(ONE, TWO), {}, hosts._ours(inputs(ONE, TWO), {}, answers), is_look=True)
+    assert (found["up"], names(found["adopted"])) == (["gpu-001"], ["gpu-001"])
+    before = hosts._outputs(inputs(ONE, TWO), {}, {ONE: facts(), TWO: facts()})
+    reinstalled = {ONE: Answer(trouble=Trouble.UNREACHABLE, said=""), TWO: facts("second", token="")}
+    now = hosts._outputs(inputs(ONE, TWO), before, hosts._ours(inputs(ONE, TWO), before, reinstalled), is_look=True)
+    assert (now["up"], names(now["adopted"])) == ([], ["gpu-001", "gpu-002"])
+
+
 def test_a_server_that_is_left_out_is_not_worked_on_and_stays_adopted() -> None:
     before = hosts._outputs(inputs(ONE, TWO), {}, {ONE: facts(), TWO: facts()})
     now = hosts._outputs(inputs(ONE, TWO), before, {ONE: facts()}, silent=[TWO])
