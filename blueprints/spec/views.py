@@ -90,8 +90,12 @@ def kubernetes_view(spec: ClusterSpec) -> dict[str, Any]:
     }
 
 
-def acceptance_view(spec: ClusterSpec) -> dict[str, Any]:
-    """Give what acceptance judges Slurm by: beside its configuration, the kinds of checks that fail `up`, what fabrics must deliver, and the rails that compute nodes must have."""
+def acceptance_view(spec: ClusterSpec, *, dcgm_level: int = 0) -> dict[str, Any]:
+    """Give what acceptance judges Slurm by: beside its configuration, the kinds of checks that fail `up`, what fabrics must deliver, and the rails that compute nodes must have.
+
+    Args:
+        dcgm_level: of DCGM's diagnostic, for all nodes that have it; 0: what each pool's `health.check` says.
+    """
     rails, fabrics = _rails(spec), {one.hosts.name: _fabric(one) for one in spec.node_sets if one.scheduler == "slurm" and one.collectives}
     gate = {} if set(spec.acceptance) >= GATED else {"gate": [*spec.acceptance]}
     stated = {
@@ -99,7 +103,7 @@ def acceptance_view(spec: ClusterSpec) -> dict[str, Any]:
         for one in spec.storage
         if not one.simulated and (one.throughput_mbs or one.kind == "object")
     }
-    others = {"fabrics": fabrics, "rails": rails, "file_systems": stated, "diagnostics": _diagnostics(spec)}
+    others = {"fabrics": fabrics, "rails": rails, "file_systems": stated, "diagnostics": _diagnostics(spec, dcgm_level)}
     return {**slurm_view(spec), **gate, **{name: value for name, value in others.items() if value}}
 
 
@@ -123,16 +127,16 @@ def _fabric(node_set: NodeSet) -> dict[str, Any]:
     return {"collectives": collectives, "fabric": {**shown, "bad_log_lines": [*fabric.bad_log_lines], "environment": dict(fabric.environment)}}
 
 
-def _diagnostics(spec: ClusterSpec) -> dict[str, int]:
+def _diagnostics(spec: ClusterSpec, asked: int) -> dict[str, int]:
     """Give the level of DCGM's diagnostic by node set, where nodes have whole GPUs and the profile installs DCGM."""
     versions, origins = dict(spec.software.versions), dict(spec.software.origins)
     if "dcgm" not in versions or "nvidia_archive_key" not in origins or "nvidia_archive_simulated" in origins:
         return {}
     return {
-        one.hosts.name: DIAGNOSTICS[one.health_check]
+        one.hosts.name: level
         for one in spec.node_sets
-        for gpus in [one.hosts.machine.gpus]
-        if one.scheduler == "slurm" and gpus and not gpus.simulated and not gpus.mig and one.health_check in DIAGNOSTICS
+        for gpus, level in [(one.hosts.machine.gpus, asked or DIAGNOSTICS.get(one.health_check, 0))]
+        if one.scheduler == "slurm" and gpus and not gpus.simulated and not gpus.mig and level
     }
 
 

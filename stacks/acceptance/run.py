@@ -18,17 +18,21 @@ from ..errors import EXIT_USAGE, Problem
 from .history import Run
 
 
-def accept(stack: str, known: Known, pools: Sequence[str], *, say: Callable[[str], None]) -> Run:
+def accept(stack: str, known: Known, pools: Sequence[str], *, say: Callable[[str], None], dcgm_level: int = 0) -> Run:
     """Run the checks of some pools, of all where none is named.
 
+    Args:
+        dcgm_level: of DCGM's diagnostic; 0: what each pool's `health.check` says.
+
     Raises:
-        Problem: there is no such pool, or the checks could not run.
+        Problem: there is no such pool, none of the pools has DCGM where a level is asked for, or the checks could not run.
     """
     cluster = _of_pools(stack, known, pools)
+    inputs = _inputs(known, cluster, dcgm_level)
     began = dt.datetime.now(dt.UTC).replace(microsecond=0)
     work = Work(show=lambda text, _kept: say(text), stopping=threading.Event(), timeout_s=Acceptance.timeout_s, stack=stack, purpose="acceptance")
     try:
-        found: Any = Acceptance().create(_inputs(known, cluster), work)
+        found: Any = Acceptance().create(inputs, work)
     except PartlyMade as partly:
         found = partly.outputs
         if not found.get("checks"):
@@ -71,11 +75,19 @@ def _of_pools(stack: str, known: Known, pools: Sequence[str]) -> ClusterSpec:
     return dataclasses.replace(cluster, slurm=dataclasses.replace(cluster.slurm, node_sets=tuple(one for one in cluster.slurm.node_sets if one.pool in pools)))
 
 
-def _inputs(known: Known, cluster: ClusterSpec) -> AcceptanceInputs:
+def _inputs(known: Known, cluster: ClusterSpec, dcgm_level: int) -> AcceptanceInputs:
+    view = spec.acceptance_view(cluster, dcgm_level=dcgm_level)
+    if dcgm_level and not view.get("diagnostics"):
+        raise Problem(
+            "no node of these pools has DCGM",
+            why="a software profile installs it on nodes of Slurm with whole GPUs; simulated GPUs, MIG layouts and stand-ins of its archive have no diagnostic",
+            remedy="remove `--dcgm-level`; docs/health.md says which profile installs it",
+            status=EXIT_USAGE,
+        )
     return AcceptanceInputs(
         hosts=_hosts(known, "access"),
         control=_hosts(known, "control"),
-        spec=spec.acceptance_view(cluster),
+        spec=view,
         content="",
         secrets={},
         private_key=known.private_key,

@@ -17,6 +17,14 @@ from . import options, summary
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser, applies=True)
     parser.add_argument("--pool", action="append", default=[], metavar="POOL", help="only this pool; may be given several times (default: all)")
+    parser.add_argument(
+        "--dcgm-level",
+        type=int,
+        choices=(1, 2, 3),
+        default=0,
+        metavar="LEVEL",
+        help="of DCGM's diagnostic (default: by the pools' health.check); 3 takes 15 minutes",
+    )
     parser.add_argument("--history", action="store_true", help="list earlier runs instead")
     parser.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")
 
@@ -28,7 +36,7 @@ def run(given: argparse.Namespace) -> int:
     commands.require()
     known = summary.readable(given.stack, commands.record(given.stack, show_secrets=True))
     terminal = sys.stderr.isatty()
-    found = runs.accept(given.stack, known, given.pool, say=lambda text: print(f"  {text}", file=sys.stderr) if terminal else None)
+    found = runs.accept(given.stack, known, given.pool, say=lambda text: print(f"  {text}", file=sys.stderr) if terminal else None, dcgm_level=given.dcgm_level)
     history.add(given.stack, found)
     if given.json:
         print(json.dumps(history.as_record(found), indent=2, ensure_ascii=False))

@@ -30,6 +30,8 @@ FILES = templates.PLAYBOOKS / "roles/acceptance/files/acceptance"
 RECORDED = Path(__file__).parent / "dcgm"
 NODES = ("train-0", "train-1")
 GPUS = 8
+PASSED = {1: "software", 2: "software, memory, pcie", 3: "software, memory, diagnostic, pcie, targeted_stress, targeted_power"}
+"""Level → tests that the stand-in for dcgmi runs."""
 
 
 def node_set(level: int = 1, gpus: int = GPUS) -> Any:
@@ -78,6 +80,11 @@ FAULTS: dict[str, tuple[int, dict[str, Any] | None, tuple[str, str]]] = {
     "a GPU to isolate": (2, {"faults": {"dcgm": [fault("memory", 3, 2, MEMORY)]}}, (f"memory of GPU 3: {MEMORY.rstrip('.')}", "fail")),
     "a GPU to reset": (1, {"faults": {"dcgm": [fault("software", 0, 6, "pending row remap")]}}, ("software of GPU 0: pending row remap", "fail")),
     "a severity that nobody knows": (1, {"faults": {"dcgm": [fault("software", 1, 99, "new")]}}, ("software of GPU 1: new", "fail")),
+    "a GPU that can not hold its power, found by level 3 alone": (
+        3,
+        {"faults": {"dcgm": [fault("targeted_power", 5, 2, "GPU 5 reached 380.0 watts of 700.0")]}},
+        ("targeted_power of GPU 5: GPU 5 reached 380.0 watts of 700.0", "fail"),
+    ),
     "a GPU to watch": (1, {"faults": {"dcgm": [fault("software", 2, 1, "SBEs")]}}, ("software of GPU 2: SBEs", "warn")),
     "a setting": (
         1,
@@ -104,7 +111,7 @@ FAULTS: dict[str, tuple[int, dict[str, Any] | None, tuple[str, str]]] = {
 def test_what_dcgm_says_of_a_node_is_judged_with_its_words_and_its_neighbour_passes(tmp_path: Path, case: str) -> None:
     level, described, found = FAULTS[case]
     outcome = step(tmp_path, level, {"train-0": HEALTHY, "train-1": described})
-    passed = {1: "passed: software", 2: "passed: software, memory, pcie"}[level]
+    passed = f"passed: {PASSED[level]}"
     assert judged(outcome, level) == [("train-0", passed, "pass"), ("train-1", *found)]
 
 
@@ -226,7 +233,8 @@ def shape(value: Any, place: str = "") -> set[tuple[str, str]]:
 
 def test_nodes_without_dcgm_are_not_asked_and_jobs_are_as_long_as_their_diagnostic(tmp_path: Path) -> None:
     assert judge.diagnostics(node_set(0), NODES, {"lines": [], "error": ""}) == []
-    assert {allocation.limit_min(node_set(level)) for level in (0, 1, 2)} == {10, 12, 22}
+    assert {allocation.limit_min(node_set(level)) for level in (0, 1, 2, 3)} == {10, 12, 22, 28}
+    assert judge.LIMIT_S[3] + 300 < templates.value("acceptance_deadline_s", role="acceptance"), "the whole of acceptance ends within its own limit"
 
 
 def test_the_gate_has_it_among_the_gpus(tmp_path: Path) -> None:
@@ -256,3 +264,7 @@ def test_acceptance_asks_dcgm_where_the_profile_installs_it_as_deep_as_the_pool_
     installed = {"versions": (("dcgm", "4.5.1"),), "origins": (("nvidia_archive_key", "A" * 40),), **software}
     cluster = dataclasses.replace(cluster, software=dataclasses.replace(cluster.software, **installed))
     assert spec.acceptance_view(cluster).get("diagnostics") == level
+    has_dcgm = not simulated and not software
+    assert spec.acceptance_view(cluster, dcgm_level=3).get("diagnostics") == ({"train": 3} if has_dcgm else None), (
+        "who asks gets it, also where pools have no checks"
+    )

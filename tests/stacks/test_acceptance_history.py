@@ -10,6 +10,8 @@ import pytest
 from components.inspection.recorded_cluster import Known
 from stacks import project
 from stacks.acceptance import history, regular, repaired_hosts
+from stacks.acceptance import run as runs
+from stacks.errors import EXIT_USAGE, Problem
 from tests.drift import examples
 
 NOON = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
@@ -114,3 +116,9 @@ def test_acceptance_is_due_after_a_repair(place: Path) -> None:
     assert regular.is_due(history.newest("lab", known()), 24, now)
     history.add("lab", dataclasses.replace(passed, began=now + dt.timedelta(hours=1)))
     assert not regular.is_due(history.newest("lab", known()), 24, now + dt.timedelta(hours=2))
+
+
+def test_a_level_of_dcgm_is_refused_where_no_node_has_it() -> None:
+    with pytest.raises(Problem, match="no node of these pools has DCGM") as refused:
+        runs.accept("lab", examples.known(), (), say=lambda _: None, dcgm_level=3)
+    assert refused.value.status == EXIT_USAGE

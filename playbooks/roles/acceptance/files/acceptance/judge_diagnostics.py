@@ -9,8 +9,8 @@ from . import dcgm
 from .document import Check, Verdict, merged
 from .expectation import NodeSet
 
-LIMIT_S = {1: 120, 2: 720}
-"""Level → how long it may take: about 30 s and 2 min (NVSentinel, preflight), with eight GPUs up to 10.5 min (awsome-distributed-ai, gpu-cluster-healthcheck)."""
+LIMIT_S = {1: 120, 2: 720, 3: 1080}
+"""Level → how long it may take: about 30 s, 2 min and 15 min (NVSentinel, preflight), level 2 with eight GPUs up to 10.5 min (awsome-distributed-ai, gpu-cluster-healthcheck)."""
 SIMULATED = "simulated"
 """Version of the program that stands in for dcgmi."""
 FEW = 3
