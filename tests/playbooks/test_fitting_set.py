@@ -202,6 +202,11 @@ def test_programs_that_were_built_with_a_newer_nccl_than_a_plugin_brings_are_fou
     assert "libnccl.so.2" in kernel_set.nccl_tests_miss(str(tmp_path / "nothing"))
 
 
+def test_programs_are_tried_with_the_libraries_that_the_fabric_s_jobs_load() -> None:
+    folders = importlib.import_module("ansible.module_utils.kernel_set").NCCL_LIBRARIES
+    assert folders == {part: dict(catalog.fabrics()[f"gcp-{part}"].environment)["LD_LIBRARY_PATH"] for part in ("gib", "tcpxo")}
+
+
 @pytest.mark.parametrize("part", ["driver", "efa_installer", "nccl", "lustre_client", "mountpoint"])
 def test_what_the_profile_does_not_name_is_not_looked_for(part: str) -> None:
     versions = {name: version for name, version in VERSIONS.items() if name != part}
