@@ -157,6 +157,8 @@ class Target:
     local_zone_limits: str
     """What such a zone lacks, with the source."""
     builds_images: bool
+    places_domains: bool
+    """Nodes of machines that NVLink joins start in the domain of their number: the first of a node set share the first one."""
     """Images of software profiles are built by hosts in the cluster's own network, which fetch packages there."""
     bucket_scheme: str
     """What the address of a bucket begins with (`s3`); empty: the target has no buckets."""
@@ -262,6 +264,7 @@ def target(name: str) -> Target:
         "local_zone_pattern": entry.get("local_zone_pattern", ""),
         "local_zone_limits": entry.get("local_zone_limits", ""),
         "builds_images": entry.get("builds_images", False),
+        "places_domains": entry.get("places_domains", False),
         "bucket_scheme": entry.get("bucket_scheme", ""),
         "tag_value": entry.get("tag_value", ""),
         "tags_max": entry.get("tags_max"),

@@ -72,7 +72,7 @@ def _domains(
 def _unknown_domains(name: str, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
     """Find nodes of which Slurm doesn't learn which ones NVLink joins: it knows the racks of the inventory."""
     size, nodes = node_set.hosts.machine.domain_nodes, node_set.hosts.count
-    if size is None or nodes < 2 or node_set.partition is None:
+    if size is None or nodes < 2 or node_set.partition is None or node_set.placement == spec.IN_DOMAINS:
         return
     what, where = f"Slurm doesn't know which nodes of {name} share an NVLink domain", source.where_key("pools", name)
     if cluster.site is None:

@@ -164,12 +164,12 @@ def _is_joined(cluster: spec.ClusterSpec) -> bool:
 
 
 def _block_sizes(cluster: spec.ClusterSpec) -> set[int]:
-    """Give how many nodes Slurm's blocks have, which are the racks that NVLink joins and each other node set; nothing where a rack is unknown."""
-    racks = {host.name: host.rack for host in cluster.site.hosts} if cluster.site else {}
+    """Give how many nodes Slurm's blocks have, which are the NVLink domains and each other node set; nothing where a domain is unknown."""
+    domains = spec.nvlink_domains(cluster)
     blocks: Counter[tuple[bool, str]] = Counter()
     for node_set, _ in cluster.slurm_node_sets:
         is_joined = node_set.hosts.machine.domain_nodes is not None
-        blocks.update((is_joined, racks.get(name, "") if is_joined else node_set.hosts.name) for name in node_set.hosts.hostnames)
+        blocks.update((is_joined, domains.get(name, "") if is_joined else node_set.hosts.name) for name in node_set.hosts.hostnames)
     return set() if (True, "") in blocks else {*blocks.values()}
 
 

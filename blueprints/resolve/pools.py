@@ -90,13 +90,15 @@ def _chosen(context: Context, name: str, pool: language.Pool, base: spec.NodeSet
     _check_scratch(context, name, pool, choice.machine)
     nics = fabric.interfaces(choice.machine, uses_fabric=carried is not None)
     machine = machines.as_spec(choice.machine, nics=nics, mig=machines.mig(pool))
+    placed = capacity.placement(context, name, pool, capacity=base.capacity, fabric_of=choice.machine.name) if carried else base.placement
+    shares_domains = context.target.places_domains and machine.domain_nodes is not None and base.hosts.count > 1 and base.partition is not None
     node_set = dataclasses.replace(
         base,
         hosts=_with(base.hosts, machine),
         fabric=carried,
         # A collective needs whole GPUs.
         collectives=() if pool.mig else fabric.collectives(context, pool, choice.machine, uses_fabric=carried is not None),
-        placement=capacity.placement(context, name, pool, capacity=base.capacity, fabric_of=choice.machine.name) if carried else base.placement,
+        placement=spec.IN_DOMAINS if shares_domains else placed,
         image=base.image or _late_image(context),
         chosen=choice.chosen,
     )

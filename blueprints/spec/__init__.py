@@ -9,7 +9,7 @@ from .cluster import ClusterSpec, Monitoring, People, Service, Window
 from .codec import as_record, from_record, people_from_view
 from .hosts import Gpus, Hardware, HostGroup, Machine, MigSlices, Nic
 from .network import Network, Subnet
-from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
+from .nodes import IN_DOMAINS, Capacity, Expectation, Fabric, NodeSet, Partition, Taint
 from .people import Account, Login, User, accounts_of_jobs
 from .schedulers import METALLB, POLICY_ENFORCER, Addon, Database, Kubernetes, KwokNodes, Qos, SecondaryNetwork, Slurm
 from .site import Site, SiteBmc, SiteHost, SiteInterface, SiteRoce, SiteRoute, port_address
@@ -17,10 +17,11 @@ from .software import Software
 from .storage import HOMES, Exchange, FileSystem
 from .upgrade import SPEC_VERSION, upgrade
 from .values import Late
-from .views import acceptance_view, kubernetes_view, login_view, slurm_view, upgrade_view
+from .views import acceptance_view, kubernetes_view, login_view, nvlink_domains, slurm_view, upgrade_view
 
 __all__ = [
     "HOMES",
+    "IN_DOMAINS",
     "METALLB",
     "POLICY_ENFORCER",
     "SPEC_VERSION",
@@ -71,6 +72,7 @@ __all__ = [
     "from_record",
     "kubernetes_view",
     "login_view",
+    "nvlink_domains",
     "people_from_view",
     "port_address",
     "slurm_view",

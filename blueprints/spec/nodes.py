@@ -16,6 +16,10 @@ OTHER_NUMBER = cost.in_place(
 LATER_JOBS = cost.in_place("jobs that start from now on have it")
 
 
+IN_DOMAINS = "nvlink-domain"
+"""A placement: nodes start in the NVLink domain of their number, the first of a node set in the first one."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Partition:
     name: Annotated[str, cost.SCHEDULER_SETTING]
@@ -120,7 +124,7 @@ class NodeSet:
     capacity: Capacity = Capacity(CapacityKind.OWNED)
     fabric: Annotated[Fabric | None, OTHER_INTERFACES] = None
     placement: Annotated[str, cost.replaces_nodes("placement is decided when a node is launched")] = "none"
-    """`packed`, `spread`, `none`, or `given` where the capacity brings its own."""
+    """`packed`, `spread`, `none`, `given` where the capacity brings its own, or IN_DOMAINS."""
     scratch_mount: Annotated[str | None, cost.rolling("nodes mount their own disks when they boot")] = None
     health_check: Annotated[str, cost.in_place("nodes that start from now on")] = "basic"
     rolling: Annotated[str, cost.none("how many nodes the next upgrade of Kubernetes, kernel or drivers takes out of service at once")] = ""

@@ -11,7 +11,7 @@ from ..errors import Unreadable
 from .cluster import ClusterSpec
 from .codec import from_record
 from .hosts import HostGroup
-from .nodes import NodeSet
+from .nodes import IN_DOMAINS, NodeSet
 from .people import User
 from .site import SiteInterface
 from .storage import HOMES, FileSystem
@@ -53,7 +53,7 @@ def slurm_view(spec: ClusterSpec) -> dict[str, Any]:
             "control": _hosts(slurm.control) if slurm.control else None,
             "qos": [dataclasses.asdict(one) for one in slurm.qos],
             "node_sets": [_node_set(one) for one in slurm.node_sets],
-            **({"racks": racks} if (racks := _domain_racks(spec)) else {}),
+            **({"racks": domains} if (domains := nvlink_domains(spec)) else {}),
         },
     }
 
@@ -226,11 +226,19 @@ def _environment(node_set: NodeSet) -> dict[str, Any]:
     return {**({"environment": variables} if variables else {}), **({"environment_script": script} if script else {}), **daemon}
 
 
-def _domain_racks(spec: ClusterSpec) -> dict[str, str]:
-    """Give the rack of each of Slurm's nodes whose NVLink reaches the other machines of its rack; nothing unless the inventory names the rack of all of them."""
-    joined = [name for node_set in spec.node_sets if node_set.scheduler == "slurm" and node_set.hosts.machine.domain_nodes for name in node_set.hosts.hostnames]
+def nvlink_domains(spec: ClusterSpec) -> dict[str, str]:
+    """Give the NVLink domain of each of Slurm's nodes whose NVLink reaches other machines: its rack, or where the target starts nodes in domains, one by its number.
+
+    Nothing unless that of all of them is known.
+    """
+    joined = [node_set for node_set in spec.node_sets if node_set.scheduler == "slurm" and node_set.hosts.machine.domain_nodes]
     racks = spec.site.distinct_racks if joined and spec.site else {}
-    return {name: racks[name] for name in joined} if racks.keys() >= {*joined} else {}
+    found: dict[str, str | None] = {}
+    for node_set in joined:
+        size, names = node_set.hosts.machine.domain_nodes or 1, node_set.hosts.hostnames
+        numbered = {name: f"{node_set.hosts.name}-{number // size + 1}" for number, name in enumerate(names)} if node_set.placement == IN_DOMAINS else {}
+        found |= {name: numbered.get(name) or racks.get(name) for name in names}
+    return {name: domain for name, domain in found.items() if domain is not None} if None not in found.values() else {}
 
 
 def _secondary_networks(spec: ClusterSpec) -> list[dict[str, Any]]:

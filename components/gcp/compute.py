@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 from pulumi_gcp import compute
 
-from blueprints.spec import NodeSet
+from blueprints.spec import IN_DOMAINS, NodeSet
 
 from ..resource_options import beneath
 from . import machines, template
@@ -37,14 +37,18 @@ class NodeTemplate(pulumi.ComponentResource):
     labels: dict[str, pulumi.Input[str]]
     """Of each node."""
     policy: pulumi.Output[str] | None
-    """The placement policy; None: nodes start anywhere in the zone."""
+    """The placement policy; None: nodes start anywhere in the zone, or each in its domain."""
+    domains: list[compute.ResourcePolicy]
+    """The placement policies of NVLink domains, in the order of the nodes' numbers; the elastic program names one to each instance."""
 
     def __init__(self, name: str, args: NodeTemplateArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:gcp:NodeTemplate", name, {}, opts)
         hosts, node_set = args.node_set.hosts, args.node_set
         family = machines.family(hosts.machine.name)
         self.labels = args.names.labels(COMPUTE) | {NODE_SET_LABEL: hosts.name}
-        self.policy = self._placement(args) if template.wants_policy(node_set) else None
+        self.policy = self._placement(args, "placement").self_link if template.wants_policy(node_set) else None
+        size = hosts.machine.domain_nodes if node_set.placement == IN_DOMAINS else None
+        self.domains = [self._placement(args, f"domain-{number}", family.slice) for number in range(1, -(-hosts.count // size) + 1)] if size else []
         disk = compute.InstanceTemplateDiskArgs(
             boot=True, auto_delete=True, source_image=args.image, disk_size_gb=ROOT_GIB, disk_type=family.disk, labels=self.labels
         )
@@ -70,19 +74,21 @@ class NodeTemplate(pulumi.ComponentResource):
         self.instance_template = compute.InstanceTemplate(f"{hosts.name}-template", name=name_of_content, **wanted, opts=beneath(self))
         self.register_outputs({})
 
-    def _placement(self, args: NodeTemplateArgs) -> pulumi.Output[str]:
-        """Create the policy that starts nodes near each other."""
+    def _placement(self, args: NodeTemplateArgs, what: str, topology: str = "") -> compute.ResourcePolicy:
+        """Create the policy that starts nodes near each other.
+
+        Args:
+            topology: of the NVLink domain that the policy stands for.
+        """
         name = args.node_set.hosts.name
-        policy = compute.ResourcePolicy(
-            f"{name}-placement",
-            name=args.names.name("nodes", name),
+        return compute.ResourcePolicy(
+            f"{name}-{what}",
+            name=args.names.name("nodes", f"{name}-{what}" if topology else name),
             description=args.names.description(f"Placement of {name}"),
             region=args.region,
-            group_placement_policy=compute.ResourcePolicyGroupPlacementPolicyArgs(collocation="COLLOCATED"),
+            group_placement_policy=compute.ResourcePolicyGroupPlacementPolicyArgs(collocation="COLLOCATED", gpu_topology=topology or None),
             opts=beneath(self, replace_first=True),
         )
-        link: pulumi.Output[str] = policy.self_link
-        return link
 
 
 def _digest(values: Any) -> str:

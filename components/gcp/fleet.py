@@ -33,7 +33,8 @@ def table(
     """Write the fleet table once templates and zone are known.
 
     Beside what all targets have: `project`, `region`, `zone`, `owner` (the stack's mark), `prefix` (begins the names of instances: node `train-0` is the instance `<prefix>train-0`) and, of each node set,
-    `instance_template` (full name), `labels` (which each node must have), `placement_policy` and `provisioning_model` (which each node must have); of flex-start ones `group` (path of the group with
+    `instance_template` (full name), `labels` (which each node must have), `placement_policy` and `provisioning_model` (which each node must have); of nodes in NVLink domains
+    `domains` (the policy of each domain, in order) and `domain_nodes` (how many nodes have one); of flex-start ones `group` (path of the group with
     the queue) and `run_s` (so long a node runs).
     """
     known = [
@@ -42,6 +43,7 @@ def table(
             name=one.template.instance_template.name,
             labels=one.template.labels,
             policy=one.template.policy,
+            domains=[policy.self_link for policy in one.template.domains],
             group=one.group.path if one.group else None,
         )
         for one in rows
@@ -69,6 +71,8 @@ def _row(node_set: NodeSet, given: dict[str, Any]) -> fleet_table.Row:
         "placement_policy": given["policy"],
         "provisioning_model": template.provisioning_model(node_set),
     }
+    if given["domains"]:
+        start |= {"domains": given["domains"], "domain_nodes": node_set.hosts.machine.domain_nodes}
     if given["group"]:
         start |= {"group": given["group"], "run_s": run_seconds(node_set)}
     return fleet_table.Row(node_set, template=str(given["name"]), boot_timeout_s=BOOT_TIMEOUT_S, start=start)

@@ -21,12 +21,14 @@ class Family:
     """Instances run on while their server is maintained; others stop."""
     dense: bool
     """Every reservation is densely deployed."""
+    slice: str
+    """The topology of an NVLink domain, which the placement policy of several instances has to name; empty: NVLink ends at the machine."""
 
 
 def family(machine: str) -> Family:
     """Give the family of a machine: the entry with the longest beginning of its name."""
     found = _known()[max((beginning for beginning in _known() if machine.startswith(beginning)), key=len)]
-    return Family(disk=found["disk"], migrates=found["migrates"], dense=found.get("dense", False))
+    return Family(disk=found["disk"], migrates=found["migrates"], dense=found.get("dense", False), slice=found.get("slice", ""))
 
 
 @functools.cache

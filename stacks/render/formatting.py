@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from blueprints import catalog, message_text
-from blueprints.spec import POLICY_ENFORCER, Expectation, Fabric, Gpus, Kubernetes, Late, Machine, NodeSet
+from blueprints.spec import IN_DOMAINS, POLICY_ENFORCER, Expectation, Fabric, Gpus, Kubernetes, Late, Machine, NodeSet
 
 NAMED_AT_MOST = 4
 """Names in one place; of more, the first ones and how many more."""
@@ -156,7 +156,7 @@ def capacity(node_set: NodeSet) -> str:
 
 
 def placement(node_set: NodeSet) -> str:
-    return {"packed": "packed closely", "spread": "spread", "given": "placed by the capacity"}.get(node_set.placement, "")
+    return {"packed": "packed closely", "spread": "spread", "given": "placed by the capacity", IN_DOMAINS: "in NVLink domains"}.get(node_set.placement, "")
 
 
 def fabric(entry: Fabric) -> str:

@@ -76,6 +76,24 @@ def test_500_nodes_of_a_job_are_one_request(script: Script) -> None:
     assert len(script.asked) == 2
 
 
+DOMAINS = [f"projects/proj/regions/us-central1/resourcePolicies/domain-{number}" for number in (1, 2)]
+
+
+def test_the_nodes_of_each_nvlink_domain_are_one_request_with_the_policy_of_the_domain(script: Script) -> None:
+    nodes = ["train-17", "train-18", "train-0"]
+    script.on("POST", BULK, operation(), operation())
+    script.on("GET", LIST, {"items": [instance(node, number) for number, node in enumerate(nodes, start=1)]})
+    in_domains = row(count=36, start={**START, "domains": DOMAINS, "domain_nodes": 18})
+    answer = script.fleet(in_domains).launch(order(*nodes))
+    assert ({one.node for one in answer.instances}, answer.refusal) == ({*nodes}, None)
+    bodies = [asked.body for asked in script.of("POST", BULK) if asked.body]
+    assert [(body["instanceProperties"]["resourcePolicies"], [*body["perInstanceProperties"]]) for body in bodies] == [
+        ([DOMAINS[0]], ["starter-prod-train-17", "starter-prod-train-0"]),
+        ([DOMAINS[1]], ["starter-prod-train-18"]),
+    ]
+    assert [body["instanceProperties"]["labels"]["clusterwright-launch"] for body in bodies] == ["token-1", "token-1-1"], "each is repeated by itself"
+
+
 def test_nodes_of_several_jobs_may_come_in_part(script: Script) -> None:
     script.on("POST", BULK, operation("ZONE_RESOURCE_POOL_EXHAUSTED"))
     script.on("GET", LIST, {"items": [instance("train-0", 7)]})

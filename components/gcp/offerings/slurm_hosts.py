@@ -126,7 +126,9 @@ def _ender(node_set: str, template: NodeTemplate, shared: Foundation, group: Fle
         "starter": shared.accounts.emails["control"],
         **({"group": group.path} if group else {}),
     }
-    opts = pulumi.ResourceOptions.merge(shared.own_opts, pulumi.ResourceOptions(depends_on=[template.instance_template, *([group.group] if group else [])]))
+    opts = pulumi.ResourceOptions.merge(
+        shared.own_opts, pulumi.ResourceOptions(depends_on=[template.instance_template, *template.domains, *([group.group] if group else [])])
+    )
     return OwnResource("clusterwright:gcp:Nodes", f"{node_set}-nodes", inputs=inputs, opts=opts)
 
 

@@ -166,6 +166,15 @@ def test_acceptance_is_told_what_fails_up_where_that_is_not_everything(checks: t
     assert spec.acceptance_view(dataclasses.replace(FULL, acceptance=checks)).get("gate") == said
 
 
+def test_nodes_that_start_in_nvlink_domains_are_in_the_domain_of_their_number() -> None:
+    def domains(count: int, **more: Any) -> Any:
+        train = dataclasses.replace(clusters.node_set(nodes=count, on=dataclasses.replace(clusters.machine(), domain_nodes=2)), **more)
+        return spec.nvlink_domains(clusters.resolved(train))
+
+    assert domains(3, placement=spec.IN_DOMAINS) == {"train-0": "train-1", "train-1": "train-1", "train-2": "train-2"}
+    assert domains(3, placement="given") == {}, "only a running instance tells"
+
+
 def test_racks_configure_slurm_where_nvlink_joins_their_machines_and_all_are_named() -> None:
     def racks(*named: str, domain: int | None = 18) -> Any:
         hosts = tuple(spec.SiteHost(f"train-{number}", f"10.80.1.{number}", "", rack=rack) for number, rack in enumerate(named))

@@ -102,6 +102,24 @@ def test_nodes_are_bought_as_the_pool_says_and_a_reservation_brings_its_own_plac
     assert bool(programs.of(found, "ResourcePolicy")) is placed is ("resourcePolicies" in made)
 
 
+def gb200(nodes: int) -> Program:
+    held = {"kind": "reserved", "id": "projects/ours/zones/us-central1-a/reservations/gb200"}
+    train = {"accelerator": "gb200", "gpus_per_node": 4, "nodes": nodes, "fabric": "required", "capacity": held}
+    return programs.program("starter", pools__train=train, network__zones=["us-central1-a"])
+
+
+@pytest.mark.parametrize(("nodes", "domains"), [(1, 0), (2, 1), (18, 1), (20, 2)])
+def test_nodes_start_in_nvlink_domains_each_with_a_policy_of_its_own(nodes: int, domains: int) -> None:
+    found = gb200(nodes)
+    policies = {one.name: one.inputs["groupPlacementPolicy"] for one in programs.of(found, "ResourcePolicy")}
+    assert policies == {f"train-domain-{number}": {"collocation": "COLLOCATED", "gpuTopology": "1x72"} for number in range(1, domains + 1)}
+    assert "resourcePolicies" not in the_template(found), "each launch names the policies of its nodes"
+    (row,) = fleet_table.read(found.outputs["fleet"]).node_sets
+    assert row.start.get("domains", []) == [f"https://link/{name}" for name in policies]
+    assert row.start.get("domain_nodes") == (18 if domains else None)
+    assert found.all_needs("train-nodes") >= policies.keys(), "instances end before their policies"
+
+
 @pytest.mark.parametrize(("reservation", "model"), [("h100", "STANDARD"), ("h100/reservationBlocks/one", "RESERVATION_BOUND")])
 def test_nodes_of_a_reservation_are_bound_to_it_where_it_has_blocks(reservation: str, model: str) -> None:
     """Densely deployed reservations have blocks, and take no other nodes; those of A3 Mega need not be such."""

@@ -60,6 +60,39 @@ def check_placement(cloud: "Cloud", policies: Sequence[str], machine: str, *, fi
         placement = (found.get("groupPlacementPolicy") if found else None) or {}
         if placement.get("collocation") == "COLLOCATED" and _is_of(machine, kinds.load("machines")["never_near"]):
             raise errors.invalid(field, one, f"The machine type {machine} does not support compact placement policies.")
+        topology = placement.get("gpuTopology")
+        if topology and topology != kinds.load("machines")["slices"].get(machine, {}).get("topology"):
+            raise errors.invalid(field, one, f"The machine type {machine} has no slices of the topology {topology}.")
+
+
+def check_topology(topology: str | None, *, field: str) -> None:
+    """Refuse the topology of a slice that no machine has."""
+    known = {one["topology"] for one in kinds.load("machines")["slices"].values()}
+    if topology and topology not in known:
+        raise errors.invalid(field, topology, f"Topologies are {', '.join(sorted(known))}.")
+
+
+def slice_policies(cloud: "Cloud", policies: Sequence[str]) -> list[str]:
+    """Give the paths of those placement policies that stand for a slice."""
+    paths = [one.removeprefix(links.BASE) for one in policies]
+    found = {path: cloud.find(path, "compute.resourcePolicies") for path in paths}
+    return [path for path, policy in found.items() if policy and (policy.get("groupPlacementPolicy") or {}).get("gpuTopology")]
+
+
+def check_slice(cloud: "Cloud", policies: Sequence[str], machine: str, count: int, *, field: str) -> None:
+    """Refuse several instances of a machine with slices that name none, or that are more than the slice has room for."""
+    known = kinds.load("machines")["slices"].get(machine)
+    if known is None:
+        return
+    named = slice_policies(cloud, policies)
+    if count > 1 and not named:
+        raise errors.invalid(
+            field, ", ".join(policies), f"Several instances of {machine} need a placement policy or workload policy with the topology {known['topology']}."
+        )
+    for path in named:
+        there = sum(one.kind == "compute.instances" for one in cloud.users(path))
+        if there + count > known["instances"]:
+            raise errors.invalid(field, path, f"A slice of {known['topology']} has {known['instances']} instances, and {there} are there.")
 
 
 def _is_of(machine: str, series: Sequence[str]) -> bool:

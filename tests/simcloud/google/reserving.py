@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..core.store import Thing
-from . import errors
+from . import errors, hardware
 from .operations import Failure
 from .resources import policies
 
@@ -38,7 +38,8 @@ def named(cloud: "Cloud", values: Mapping[str, Any], zone: str, *, field: str = 
     if machine and machine != wanted:
         raise errors.invalid(f"{field}.reservationAffinity", name, f"Specified reservation '{name}' is for {machine}, not for {wanted}.")
     theirs = {one.rpartition("/")[2] for one in found.get("resourcePolicies", {}).values()}
-    mine = {one.rpartition("/")[2] for one in values.get("resourcePolicies", ())}
+    of_slices = {one.rpartition("/")[2] for one in hardware.slice_policies(cloud, values.get("resourcePolicies", ()))}
+    mine = {one.rpartition("/")[2] for one in values.get("resourcePolicies", ())} - of_slices
     if mine and (found.get("deploymentType") == "DENSE" or mine != theirs):
         raise errors.invalid(f"{field}.resourcePolicies", ", ".join(sorted(mine)), f"The reservation '{name}' brings its own placement.")
     model = (values.get("scheduling") or {}).get("provisioningModel", "STANDARD")

@@ -80,9 +80,9 @@ class Gcp:
         if node_set is None:
             return Answer((), Refusal.ERROR, f"{launch.node_set} is not in the fleet table")
         instances: list[Instance] = []
-        for number, start in enumerate(range(0, len(launch.nodes), LAUNCH_AT_ONCE)):
+        for number, nodes in enumerate(requests(launch.nodes, node_set)):
             token = launch.token if number == 0 else f"{launch.token}{PART}{number}"
-            part = dataclasses.replace(launch, nodes=launch.nodes[start : start + LAUNCH_AT_ONCE], token=token)
+            part = dataclasses.replace(launch, nodes=nodes, token=token)
             answer = self._launch(part, node_set)
             instances += answer.instances
             if answer.refusal:
@@ -209,11 +209,12 @@ class Gcp:
             LAUNCH_LABEL: launch.token,
             **({TEMPLATE_LABEL: node_set.template} if node_set.template else {}),
         }
+        policy = domain_policy(nodes[0], node_set)
         body = {
             "count": str(len(nodes)),
             "minCount": str(len(nodes) if launch.is_whole else 1),
             "sourceInstanceTemplate": node_set.start.get("instance_template", ""),
-            "instanceProperties": {"labels": labels},
+            "instanceProperties": {"labels": labels, **({"resourcePolicies": [policy]} if policy else {})},
             "perInstanceProperties": {self._inventory.name(node): {} for node in nodes},
         }
         query = {"requestId": request_id("launch", launch.token, str(attempt), *nodes)}
@@ -286,3 +287,17 @@ class Gcp:
         except Failed as failure:
             return {} if failure.status == NOT_FOUND else {str(place): str(failure) for place in places}
         return {}
+
+
+def requests(nodes: Sequence[str], node_set: NodeSet) -> list[tuple[str, ...]]:
+    """Divide nodes among bulk requests: those of an NVLink domain are one, as a domain has a placement policy of its own."""
+    grouped: dict[str, list[str]] = {}
+    for node in nodes:
+        grouped.setdefault(domain_policy(node, node_set), []).append(node)
+    return [tuple(some[start : start + LAUNCH_AT_ONCE]) for some in grouped.values() for start in range(0, len(some), LAUNCH_AT_ONCE)]
+
+
+def domain_policy(node: str, node_set: NodeSet) -> str:
+    """Give the placement policy of a node's NVLink domain; empty: its nodes are in none."""
+    domains, number = node_set.start.get("domains") or (), node_set.number(node)
+    return str(domains[number // int(node_set.start["domain_nodes"])]) if domains and number is not None else ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.failure import Refused
-from .. import errors, facts, launching, operations, rights, verbs
+from .. import errors, facts, hardware, launching, operations, rights, verbs
 from ..rules import Call, handles
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def _inserted(cloud: "Cloud", call: Call, zones: Sequence[str]) -> Any:
 def _made(cloud: "Cloud", call: Call, zone: str, properties: Mapping[str, Any], names: Mapping[str, Any], least: int) -> Any:
     """Make what there is room for, or nothing when that is too little."""
     base = launching.placed(cloud, properties, zone)
+    machine = base["machineType"].rpartition("/")[2]
+    hardware.check_slice(cloud, base.get("resourcePolicies", ()), machine, len(names), field="resource.instanceProperties.resourcePolicies")
     problems: list[dict[str, Any]] = []
     paths: list[str] = []
     failed: dict[str, operations.Failure] = {}

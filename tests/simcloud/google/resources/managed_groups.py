@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.failure import Refused
 from ...core.store import SERVICE, Thing
-from .. import errors, facts, launching, links, operations, verbs
+from .. import errors, facts, kinds, launching, links, operations, verbs
 from ..rules import Call, Rules, Want, handles, rules_of
 
 if TYPE_CHECKING:
@@ -43,6 +43,14 @@ class Managers(Rules):
             and want.kind == MANAGERS[1]
         ):
             raise errors.invalid("resource.updatePolicy.instanceRedistributionType", "PROACTIVE", f"The target shape {policy['targetShape']} needs NONE.")
+        named = want.get("instanceTemplate") or want["versions"][0].get("instanceTemplate", "")
+        template = cloud.find(named.removeprefix(links.BASE), "compute.instanceTemplates", "compute.regionInstanceTemplates")
+        machine = template["properties"]["machineType"] if template else ""
+        path = ((want.get("resourcePolicies") or {}).get("workloadPolicy") or "").removeprefix(links.BASE)
+        workload = cloud.find(path, "compute.resourcePolicies") if path else None
+        said: Mapping[str, Any] = (workload.get("workloadPolicy") if workload else None) or {}
+        if machine in kinds.load("machines")["slices"] and not said.get("acceleratorTopology"):
+            raise errors.required("resource.resourcePolicies.workloadPolicy")
         if want.former is None and want.get("targetSize", 0) < 0:
             raise errors.invalid("resource.targetSize", want["targetSize"], "It can't be negative.")
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.failure import Refused
 from ...core.store import Thing
-from .. import errors, facts, kinds, launching, links, operations, verbs
+from .. import errors, facts, hardware, kinds, launching, links, operations, verbs
 from ..rules import Call, Rules, Want, handles, rules_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,11 @@ class ResourcePolicies(Rules):
             raise errors.invalid(
                 "resource.groupPlacementPolicy.availabilityDomainCount", placement["availabilityDomainCount"], "A compact placement does not spread."
             )
+        hardware.check_topology((placement or {}).get("gpuTopology"), field="resource.groupPlacementPolicy.gpuTopology")
+        if placement and placement.get("gpuTopology") and placement.get("collocation") != "COLLOCATED":
+            raise errors.invalid("resource.groupPlacementPolicy.collocation", placement.get("collocation"), "A slice's instances are COLLOCATED.")
         if workload is not None:
+            hardware.check_topology(workload.get("acceleratorTopology"), field="resource.workloadPolicy.acceleratorTopology")
             if not workload.get("type"):
                 raise errors.required("resource.workloadPolicy.type")
             if workload["type"] != "HIGH_THROUGHPUT" and (workload.get("maxTopologyDistance") or workload.get("acceleratorTopology")):
