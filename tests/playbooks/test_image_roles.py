@@ -61,6 +61,15 @@ def test_a_base_image_has_a_driver_of_the_profile_s_branch_or_no_image_comes_of_
     assert templates.evaluate(condition, gpu_driver_there_names=packages, gpu_driver_branch="580") is fits
 
 
+@pytest.mark.parametrize(
+    ("joins", "packages", "fits"),
+    [(True, ["nvidia-imex-580"], True), (True, ["nvidia-imex"], True), (True, ["nvidia-utils-580-server"], False), (False, [], True)],
+)
+def test_a_base_image_of_machines_that_nvlink_joins_has_their_daemon(joins: bool, packages: list[str], fits: bool) -> None:
+    condition = assertion("gpu_driver", "base_image", "The base image has the daemon of IMEX")
+    assert templates.evaluate(condition, gpu_driver_there_names=packages, gpu_driver_joins_machines=joins) is fits
+
+
 ADDRESSES = [
     # role, its variable, where that is without a mirror
     ("efa", "efa_installer_address", "https://efa-installer.amazonaws.com"),
