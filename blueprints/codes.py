@@ -296,6 +296,13 @@ class Code(FindingCode):
     ADDON_NOT_BUILT = "CW624", ERROR, "an add-on that this version can't install", "remove it, and install it yourself when the cluster is up"
     SOFTWARE_NOT_BUILT = "CW622", NOTE, "a software profile that supports `plan` only", "choose a profile that clusterwright can install"
 
+    # Services that run training jobs.
+    TRAINING_IGNORES = "CW636", WARNING, "a key that means nothing to a service that runs training jobs", "remove the key, or choose a scheduler with hosts"
+    TRAINING_MOUNTS = "CW637", ERROR, "a file system that jobs of a training service can't mount there", "mount it where the page says, or choose another kind"
+    TRAINING_LACKS = "CW638", ERROR, "machines or capacity that a training service does not have", "choose what the page lists"
+    TRAINING_RESERVATION = "CW639", NOTE, "a reservation that must be shared with a training service", "share the reservation with the service"
+    TRAINING_POOLS_DIFFER = "CW495", NOTE, "pools with flex start that no training job can use together", "nothing, if each job uses one pool; else give them the same machine"
+
     # Live checks of the account (`check --live`).
     ACCOUNT_SILENT = "CW800", ERROR, "a question that the account did not answer", "grant the credentials the permission that the page names, and check again"
     REGION_UNUSABLE = "CW801", ERROR, "a region that the account can't use", "enable the region in the account, or choose another one"

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 
+from ..capacity_kind import CapacityKind
 from . import files
 
 
@@ -13,7 +14,7 @@ class Offering:
 
     name: str
     scheduler: str
-    """`slurm` or `kubernetes`."""
+    """`slurm`, `kubernetes` or `training`."""
     source: str
     as_of: str
     title: str = ""
@@ -22,6 +23,17 @@ class Offering:
     """Size of the service's controller → the most compute nodes; empty: no limit is known."""
     machine_prefix: str = ""
     """What the service puts before the names of machines that it sells at prices and quotas of its own (`ml.`)."""
+    capacity: tuple[CapacityKind, ...] = ()
+    """Of a service that runs training jobs: what it runs them on."""
+    accelerators: tuple[str, ...] = ()
+    """The GPUs that such a service has."""
+    mounts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Kind of storage → the folder below which jobs of such a service see it."""
+    own_prices: bool = False
+    """Whether machines cost what the service asks for them, and not what they cost as instances."""
+
+    keys: tuple[str, ...] = ()
+    """The keys of a blueprint that mean something to such a service; each with all below it."""
 
     @property
     def is_managed(self) -> bool:
@@ -40,7 +52,9 @@ def offering(name: str) -> Offering:
     Raises:
         KeyError: there is none of this name.
     """
-    return Offering(name=name, **files.mapping("offerings")[name])
+    entry = dict(files.mapping("offerings")[name])
+    capacity, accelerators, keys = (tuple(entry.pop(key, ())) for key in ("capacity", "accelerators", "keys"))
+    return Offering(name=name, **entry, capacity=tuple(map(CapacityKind, capacity)), accelerators=accelerators, keys=keys)
 
 
 def asks_for_service(managed: bool | str, scheduler: str) -> bool:

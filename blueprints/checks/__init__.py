@@ -44,6 +44,7 @@ from . import (
     site_network,
     software,
     storage,
+    training,
     usability,
     users,
     whole_nodes,
@@ -68,7 +69,7 @@ _CHECKS: tuple[Check, ...] = (
         storage.check,
         data_protection.check,
     ),
-    *(control.check, scale.check, quotas.check, permissions.check, features.check),
+    *(training.check, control.check, scale.check, quotas.check, permissions.check, features.check),
 )
 
 

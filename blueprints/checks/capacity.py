@@ -99,7 +99,7 @@ def _time(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Doc
         what = f"flex nodes can't run for `{bought.max_run}`"
         why = f"the cloud provisions them for {least // 60} minutes to {most // _DAY_S} days"
         yield finding.Finding(_ERROR, Code.FLEX_TIME, where, what, why, "write a time between the two")
-    if pool.range.min:
+    if pool.range.min and cluster.training is None:  # a service keeps none, and says so itself
         what = f"{pool.range.min} nodes of the pool {name} always run, and their capacity is `flex`"
         why = "the cloud terminates each node after its maximum run time, with the job on it; a new node starts when capacity is available"
         where = source.where_key("pools", name, "nodes")

@@ -8,12 +8,14 @@ from ..document import Document
 from . import lookup
 
 _WARNING = finding.Level.WARNING
-_SLURM, _KUBERNETES = "slurm", "kubernetes"
+_SLURM, _KUBERNETES, _TRAINING = "slurm", "kubernetes", "training"
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find controllers too small for their nodes, keys without effect, and a database on the first of two controllers."""
     control = blueprint.control
+    if blueprint.scheduler == _TRAINING:
+        return  # it has no controllers, and each key of them is reported
     target = lookup.target_of(cluster)
     unread = _unread(blueprint, target)
     if unread is not None:

@@ -16,7 +16,7 @@ from . import lookup
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find keys that differ from their defaults and have no effect in this version, keys that this version refuses, and keys that do not apply to this target."""
     target = lookup.target_of(cluster)
-    if target is None or not set(cluster.offerings) <= target.built.keys():
+    if target is None or not cluster.offerings or not set(cluster.offerings) <= target.built.keys():
         return
     built = target.built_for(cluster.offerings)
     if cluster.software.profile not in built.software:
@@ -39,6 +39,11 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         why = f"they configure features that {target.title} doesn't have"
         first = next(iter(meaningless.values()))[0]
         yield finding.Finding(finding.Level.NOTE, Code.NOT_ON_TARGET, source.where_key(*first), what, why, "keep them: they apply to other targets")
+
+
+def without_effect(blueprint: language.Blueprint, keys: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
+    """List the keys that differ from their defaults and are none of these, with their paths."""
+    return _said(blueprint, (), "", catalog.Built(software=(), keys=keys, values={}, ignored=()))
 
 
 def _refused(key: str, paths: list[Path], refusal: catalog.Refusal, target: catalog.Target, source: Document) -> Iterator[finding.Finding]:

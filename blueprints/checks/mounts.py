@@ -29,7 +29,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     yield from _scratch(owners, blueprint, source)
     yield from _room(cluster, blueprint, source)
     yield from _own_servers(cluster, blueprint, source)
-    if blueprint.users and blueprint.scheduler != "kubernetes" and _HOME not in owners and _HOME not in _written_mounts(source):
+    if blueprint.users and blueprint.scheduler not in ("kubernetes", "training") and _HOME not in owners and _HOME not in _written_mounts(source):
         what = "the blueprint has users, and no file system is mounted at /home"
         why = "a user's home folder would exist on the login node but not on the node that runs the job"
         remedy = "add under storage: `home: {kind: nfs, mount: /home}`"

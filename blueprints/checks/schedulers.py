@@ -87,7 +87,7 @@ def _without_pool(owners: set[str], source: Document) -> Iterator[finding.Findin
 
 
 def _owner(blueprint: language.Blueprint, pool: language.Pool) -> str:
-    return pool.scheduler or (_KUBERNETES if blueprint.scheduler == _KUBERNETES else _SLURM)
+    return pool.scheduler or blueprint.scheduler_of(pool)
 
 
 def _taints(name: str, pool: language.Pool, source: Document) -> Iterator[finding.Finding]:

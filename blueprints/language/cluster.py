@@ -40,7 +40,7 @@ from .section import (
 from .storage import Storage
 
 TargetName = Literal["aws", "gcp", "metal", "local"]
-Managed = Annotated[Literal[False, True, "pcs", "hyperpod", "cluster_director", "eks", "gke"], number_as_text]
+Managed = Annotated[Literal[False, True, "pcs", "hyperpod", "cluster_director", "eks", "gke", "vertex"], number_as_text]
 """Whether a service of the cloud runs the scheduler, and which: the offerings of blueprints/catalog/offerings.yaml that have a title."""
 SoftwarePart = Literal["kernel", "driver", "cuda", "nccl", "dcgm", "container_toolkit", "lustre_client"]
 """Parts of a software profile that a running host restarts for."""
@@ -77,7 +77,7 @@ class Control(Section):
     )
     managed: Managed = Field(
         default=False,
-        description="Use the cloud's scheduler service instead of hosts: `true` is the target's usual one, a name a certain one (`pcs`: AWS PCS, `hyperpod`: SageMaker HyperPod).",
+        description="Use the cloud's scheduler service instead of hosts: `true` is the target's usual one, a name a certain one (`pcs`: AWS PCS, `hyperpod`: SageMaker HyperPod, `vertex`: Vertex AI).",
     )
 
 
@@ -239,7 +239,10 @@ class Blueprint(Section):
     description: Text = Field(default="", description="One line that describes it.")
     audience: Text = Field(default="", description="One line that names its users.")
     extends: Text | None = Field(default=None, description="The blueprint that this one extends: a name of the library, or a .yaml file in this folder.")
-    scheduler: Literal["slurm", "kubernetes", "both"] = Field(default="slurm", description="What schedules work on the nodes.")
+    scheduler: Literal["slurm", "kubernetes", "both", "training"] = Field(
+        default="slurm",
+        description="What schedules work on the nodes; `training`: a service of the cloud that runs jobs and needs no hosts of yours.",
+    )
     software: Identifier | None = Field(default=None, description="The software profile: a tested set of versions. Default: the target's usual one.")
     versions: dict[SoftwarePart, SoftwareVersion] = Field(
         default={},
@@ -276,5 +279,5 @@ class Blueprint(Section):
         return (pool.scheduler or "slurm") if self.scheduler == "both" else self.scheduler
 
     def nodes_of(self, scheduler: str) -> int:
-        """Count the compute nodes that a scheduler (`slurm`, `kubernetes`) can come to have."""
+        """Count the compute nodes that a scheduler (`slurm`, `kubernetes`, `training`) can come to have."""
         return sum(pool.range.max for pool in self.pools.values() if self.scheduler_of(pool) == scheduler)

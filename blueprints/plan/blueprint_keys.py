@@ -20,7 +20,8 @@ _SAME = (
     *(f"{section}.{change}" for section in ("storage", "accounts", "users") for change in "+-"),
 )
 
-_SCHEDULERS = ("slurm", "kubernetes")
+_SCHEDULERS = ("slurm", "kubernetes", "training")
+_WITH_QOS = ("slurm", "kubernetes")
 
 _OF_POOL = {
     **{f"partition.{key}": f"partition.{key}" for key in ("default", "max_time", "priority", "exclusive", "accounts", "qos")},
@@ -43,12 +44,8 @@ KEYS: Mapping[str, str] = {
     **{pattern: pattern for pattern in _SAME},
     **{f"{scheduler}.node_sets.*.{field}": f"pools.*.{key}" for scheduler in _SCHEDULERS for field, key in _OF_POOL.items()},
     **{f"{scheduler}.node_sets.{change}": "pools.*" for scheduler in _SCHEDULERS for change in "+-"},
-    **{
-        f"{scheduler}.qos.*.{key}": f"qos.*.{key}"
-        for scheduler in _SCHEDULERS
-        for key in ("priority", "max_time", "gpus_per_user", "jobs_per_user", "preempts")
-    },
-    **{f"{scheduler}.qos.{change}": f"qos.{change}" for scheduler in _SCHEDULERS for change in "+-"},
+    **{f"{scheduler}.qos.*.{key}": f"qos.*.{key}" for scheduler in _WITH_QOS for key in ("priority", "max_time", "gpus_per_user", "jobs_per_user", "preempts")},
+    **{f"{scheduler}.qos.{change}": f"qos.{change}" for scheduler in _WITH_QOS for change in "+-"},
     **dict.fromkeys(_SCHEDULERS, "scheduler"),
     "slurm.run_by": "control.managed",
     **{f"kubernetes.{key}": f"kubernetes.{key}" for key in ("version", "pod_cidr", "service_cidr", "load_balancer_cidr", "pod_network", "registry")},

@@ -15,6 +15,7 @@ from . import blueprint_keys, field_costs, kubernetes_upgrades
 COLLECTIONS = {
     "slurm.node_sets": ("hosts", "name"),
     "kubernetes.node_sets": ("hosts", "name"),
+    "training.node_sets": ("hosts", "name"),
     "storage": ("name",),
     "accounts": ("name",),
     "users": ("name",),
@@ -44,9 +45,10 @@ HEADS = {
     "kubernetes.control.count": ("kubernetes.endpoint",),
     "kubernetes.control.members": ("kubernetes.control.count", "kubernetes.endpoint"),
     "kubernetes.control.machine.name": ("kubernetes.control.machine.",),
+    "training.run_by": ("training.product",),
     **{
         f"{scheduler}.node_sets.*.{head}": tuple(f"{scheduler}.node_sets.*.{one}" for one in followers)
-        for scheduler in ("slurm", "kubernetes")
+        for scheduler in ("slurm", "kubernetes", "training")
         for head, followers in {
             "hosts.machine.name": ("hosts.machine.", "features", "chosen"),
             "hosts.members": ("hosts.count",),

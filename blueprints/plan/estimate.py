@@ -147,7 +147,8 @@ def _computing(cluster: spec.ClusterSpec) -> Iterator[Part]:
     for node_set in cluster.node_sets:
         part = _machines(cluster, node_set.hosts, "compute", capacity=node_set.capacity.kind, least=node_set.always)
         if service := selling_service(cluster, node_set.hosts.name):
-            note = f"{service.title} sells `{service.machine_prefix}` machines at prices of its own, and none is known"
+            which = f"`{service.machine_prefix}` machines" if service.machine_prefix else "machines"
+            note = f"{service.title} sells {which} at prices of its own, and none is known"
             what = f"{service.machine_prefix}{part.what}"
             part = _part(part.name, "compute", what, least=part.count_min, most=part.count_max, price=None, note=note)
         if node_set.capacity.kind is CapacityKind.RESERVED and node_set.always < node_set.hosts.count:
@@ -157,9 +158,14 @@ def _computing(cluster: spec.ClusterSpec) -> Iterator[Part]:
 
 def selling_service(cluster: spec.ClusterSpec, group: str) -> catalog.Offering | None:
     """Find the service that sells the machines of a group of nodes at prices and quotas of its own; None for others."""
-    for scheduler in (cluster.slurm, cluster.kubernetes):
+    for scheduler in (cluster.slurm, cluster.kubernetes, cluster.training):
         offering = catalog.offering(scheduler.run_by) if scheduler else None
-        if scheduler and offering and offering.machine_prefix and any(node_set.hosts.name == group for node_set in scheduler.node_sets):
+        if (
+            scheduler
+            and offering
+            and (offering.machine_prefix or offering.own_prices)
+            and any(node_set.hosts.name == group for node_set in scheduler.node_sets)
+        ):
             return offering
     return None
 

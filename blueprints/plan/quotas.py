@@ -56,7 +56,7 @@ def unknown(cluster: spec.ClusterSpec) -> tuple[str, ...]:
     if not catalog.target(cluster.target).capacity:
         return ()
     groups = _groups(cluster)
-    uncounted = [(machine, kind) for group, kind in groups if not catalog.quotas_for(cluster.target, machine := _machine(cluster, group), kind)]
+    uncounted = [(_machine(cluster, group), kind) for group, kind in groups if not _quotas(cluster, group, kind)]
     return tuple(dict.fromkeys(f"{machine} ({kind})" for machine, kind in uncounted))
 
 
@@ -69,13 +69,19 @@ def _groups(cluster: spec.ClusterSpec) -> Iterator[tuple[spec.HostGroup, Capacit
     """Give each group of hosts with the way it is bought."""
     bought = _bought(cluster)
     for group in cluster.host_groups:
-        yield group, bought.get(group.name, CapacityKind.ON_DEMAND) if group.role == "compute" else CapacityKind.ON_DEMAND
+        yield group, bought.get(group.name, CapacityKind.ON_DEMAND) if group.role in ("compute", "worker") else CapacityKind.ON_DEMAND
+
+
+def _quotas(cluster: spec.ClusterSpec, group: spec.HostGroup, kind: CapacityKind) -> tuple[catalog.Quota, ...]:
+    """Give the known quotas of a group's machines; a service that starts machines by itself counts them in quotas of its own, which are unknown."""
+    service = estimate.selling_service(cluster, group.name)
+    return () if service and service.own_prices else tuple(catalog.quotas_for(cluster.target, _machine(cluster, group), kind))
 
 
 def _machine(cluster: spec.ClusterSpec, group: spec.HostGroup) -> str:
     """Name a group's machine as whoever sells it does: a service counts `ml.p5.48xlarge` in a quota of its own."""
     service = estimate.selling_service(cluster, group.name)
-    return f"{service.machine_prefix if service else ''}{group.machine.name}"
+    return f"{service.machine_prefix if service else ''}{group.machine.name}{f' of {service.title}' if service and service.own_prices else ''}"
 
 
 def _bought(cluster: spec.ClusterSpec) -> dict[str, CapacityKind]:
@@ -87,7 +93,7 @@ def _of_machines(cluster: spec.ClusterSpec) -> Iterator[_Take]:
     for group, kind in _groups(cluster):
         machine = group.machine
         gpus = machine.gpus.count if machine.gpus else 0
-        for quota in catalog.quotas_for(cluster.target, _machine(cluster, group), kind):
+        for quota in _quotas(cluster, group, kind):
             yield _Take(
                 quota, quota.amount(nodes=group.count, vcpus=machine.cpus, gpus=gpus), f"{group.name} {group.count} × {machine.name}", pools.get(group.name, "")
             )

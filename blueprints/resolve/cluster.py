@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from .. import addresses, catalog, finding, inventory, language, message_text, spec
 from ..codes import Code
 from ..facts import Facts
-from . import control, counts, network, people, place, pools, processors, rehearsal, site, software, storage, subnets
+from . import control, counts, network, people, place, pools, processors, rehearsal, site, software, storage, subnets, training
 from . import kubernetes as kubernetes_parts
 from .context import Context, Where
 
@@ -60,7 +60,11 @@ def _unplaced(context: Context) -> spec.ClusterSpec:
     """Resolve everything except the network and addresses."""
     blueprint = context.blueprint
     node_sets = pools.resolve(context)
-    chosen = software.resolve(context, node_sets)
+    service = training.resolve(context, node_sets)
+    if counts.TRAINING in counts.schedulers(context):
+        node_sets, chosen = service.node_sets if service else (), software.NONE
+    else:
+        chosen = software.resolve(context, node_sets)
     slurm = control.slurm(context, node_sets)
     return spec.ClusterSpec(
         version=spec.SPEC_VERSION,
@@ -71,15 +75,16 @@ def _unplaced(context: Context) -> spec.ClusterSpec:
         network=spec.Network("", "", "", domain=""),
         access=control.access(context),
         storage=storage.over_fabric(storage.resolve(context), node_sets, target=context.target.name, profile=chosen.profile),
-        accounts=people.accounts(blueprint),
-        users=people.users(blueprint, has_os_login=blueprint.access.os_login and bool(context.target.os_login)),
+        accounts=() if service else people.accounts(blueprint),
+        users=() if service else people.users(blueprint, has_os_login=blueprint.access.os_login and bool(context.target.os_login)),
         simulated=software.simulated(chosen),
         slurm=slurm,
         kubernetes=control.kubernetes(context, node_sets, chosen),
+        training=service,
         login=_login(blueprint.access, context.target),
-        maintenance=tuple(spec.Window(one.weekday, one.start, one.hours, one.week) for one in blueprint.maintenance),
-        monitoring=_monitoring(blueprint.monitoring),
-        acceptance=blueprint.acceptance.gate,
+        maintenance=() if service else tuple(spec.Window(one.weekday, one.start, one.hours, one.week) for one in blueprint.maintenance),
+        monitoring=spec.Monitoring() if service else _monitoring(blueprint.monitoring),
+        acceptance=() if service else blueprint.acceptance.gate,
         tags=tuple(blueprint.tags.items()),
     )
 
@@ -91,13 +96,14 @@ def _monitoring(asked: language.Monitoring) -> spec.Monitoring:
 def _check_built(context: Context) -> None:
     """Note schedulers that support `plan` only."""
     target, built = context.target, context.target.built_schedulers
-    wanted = (counts.SLURM, counts.KUBERNETES) if context.blueprint.scheduler == counts.BOTH else (context.blueprint.scheduler,)
-    if any(one not in built for one in wanted):
+    if context.blueprint.scheduler == counts.TRAINING:
+        training.check_built(context)
+    elif any(one not in built for one in counts.schedulers(context)):
         there = message_text.listed(f"`{one}`" for one in built)
         what = f"this version can't provision the scheduler `{context.blueprint.scheduler}` on {target.title}: you can plan the cluster but not provision it"
         why = f"it can provision {there} there"
         context.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to provision the cluster")
-    if context.is_cloud and context.blueprint.scheduler != counts.KUBERNETES and counts.slurm_offering(context).name not in target.built:
+    if context.is_cloud and counts.SLURM in counts.schedulers(context) and counts.slurm_offering(context).name not in target.built:
         what = f"this version can't provision {counts.slurm_offering(context).title} on {target.title}: you can plan the cluster but not provision it"
         why = "it installs Slurm on hosts of the cluster"
         context.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=what, why=why, remedy="remove `managed`")
@@ -128,6 +134,8 @@ def _placed(context: Context, cluster: spec.ClusterSpec) -> spec.ClusterSpec:
         addressed = _addressed(cluster, plan)
         simulated = rehearsal.simulated(addressed, context.facts, context.blueprint)
         return dataclasses.replace(addressed, network=network.local(context, plan), simulated=simulated)
+    if cluster.training:
+        return training.placed(context, cluster)
     own_hosts = cluster.access.count + cluster.controllers + counts.kubernetes_hosts(context)
     if not context.is_cloud:
         known = site.site(context, cluster)

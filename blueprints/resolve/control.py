@@ -18,13 +18,13 @@ _OWN_HOSTS = spec.Capacity(CapacityKind.ON_DEMAND)
 
 
 def slurm(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Slurm | None:
-    """Resolve Slurm with its nodes; None for clusters with Kubernetes only.
+    """Resolve Slurm with its nodes; None for clusters without it.
 
     Args:
         node_sets: the node sets of all schedulers.
     """
     _check_managed(context)
-    if context.blueprint.scheduler == counts.KUBERNETES:
+    if counts.SLURM not in counts.schedulers(context):
         return None
     offering, count = counts.slurm_offering(context), counts.controllers(context)
     return spec.Slurm(
@@ -48,8 +48,8 @@ def access(context: Context) -> spec.HostGroup:
 
 
 def kubernetes(context: Context, node_sets: Sequence[spec.NodeSet], software: spec.Software) -> spec.Kubernetes | None:
-    """Resolve Kubernetes with its nodes; None for clusters with Slurm only."""
-    if context.blueprint.scheduler == counts.SLURM:
+    """Resolve Kubernetes with its nodes; None for clusters without it."""
+    if counts.KUBERNETES not in counts.schedulers(context):
         return None
     count = counts.kubernetes_hosts(context)
     # With two schedulers, `control.hosts` names Slurm's controllers.
@@ -121,16 +121,22 @@ def _check_managed(context: Context) -> None:
     asked, title, scheduler = context.blueprint.control.managed, context.target.title, context.blueprint.scheduler
     if not asked or context.is_rehearsal:
         return
-    wanted = (counts.SLURM, counts.KUBERNETES) if scheduler == counts.BOTH else (scheduler,)
-    services = [one for name in wanted for one in context.target.offerings[name] if one.is_managed]
+    services = [one for name in counts.schedulers(context) for one in context.target.offerings.get(name, ()) if one.is_managed]
     if any(asked in (True, one.name) for one in services):
         return
     what, why = f"{title} has no managed scheduler", "the scheduler runs on your own hosts there"
     if isinstance(asked, str):
         named = catalog.offering(asked)
-        is_here = named in context.target.offerings[named.scheduler]
-        what = f"{named.title} does not run {scheduler.capitalize()}" if is_here else f"{title} has no {named.title}"
-        why = f"it is a service for {named.scheduler.capitalize()}" if is_here else f"{named.title} is a service of another cloud" if services else why
+        is_here = named in context.target.offerings.get(named.scheduler, ())
+        work = {counts.TRAINING: "training jobs", counts.BOTH: "Slurm or Kubernetes"}
+        what = f"{named.title} does not run {work.get(scheduler, scheduler.capitalize())}" if is_here else f"{title} has no {named.title}"
+        why = (
+            f"it is a service for {work.get(named.scheduler, named.scheduler.capitalize())}"
+            if is_here
+            else f"{named.title} is a service of another cloud"
+            if services
+            else why
+        )
     remedy = "remove `managed`, or write it under `targets` for a cloud with a managed scheduler"
     if services:
         remedy = f"write {' or '.join(f'`managed: {one.name}`' for one in services)}, or remove `managed`"

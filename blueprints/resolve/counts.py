@@ -3,14 +3,19 @@
 from .. import catalog, hostlist, language
 from .context import Context
 
-SLURM, KUBERNETES, BOTH = "slurm", "kubernetes", "both"
+SLURM, KUBERNETES, BOTH, TRAINING = "slurm", "kubernetes", "both", "training"
 HOSTS = "hosts"
 """The spec's name of a Kubernetes control plane on the stack's own hosts."""
 
 
+def schedulers(context: Context) -> tuple[str, ...]:
+    """Name the schedulers that the blueprint asks for."""
+    return (SLURM, KUBERNETES) if context.blueprint.scheduler == BOTH else (context.blueprint.scheduler,)
+
+
 def controllers(context: Context) -> int:
     """Count Slurm's controllers: 0 if Slurm is managed or absent."""
-    if context.blueprint.scheduler == KUBERNETES or slurm_offering(context).is_managed:
+    if SLURM not in schedulers(context) or slurm_offering(context).is_managed:
         return 0
     if context.blueprint.control.hosts and not context.is_cloud:
         return len(hostlist.expand(context.blueprint.control.hosts))
@@ -18,8 +23,8 @@ def controllers(context: Context) -> int:
 
 
 def login_nodes(context: Context) -> int:
-    """Count the login nodes; users of Kubernetes work with kubectl and need none."""
-    if context.blueprint.scheduler == KUBERNETES:
+    """Count the login nodes; users of Kubernetes work with kubectl and need none, as do those of a service."""
+    if SLURM not in schedulers(context):
         return 0
     access = context.blueprint.access
     return len(hostlist.expand(access.hosts)) if access.hosts and not context.is_cloud else access.login_nodes
@@ -35,6 +40,11 @@ def kubernetes_offering(context: Context) -> catalog.Offering:
     return _offering(context, KUBERNETES)
 
 
+def training_offering(context: Context) -> catalog.Offering | None:
+    """Choose the service that runs training jobs; None: the target has none."""
+    return _offering(context, TRAINING) if context.target.offerings.get(TRAINING) else None
+
+
 def _offering(context: Context, scheduler: str) -> catalog.Offering:
     """Choose the service that the blueprint names or, where it asks for any, the target's first one; else the target's default."""
     asked, offered = context.blueprint.control.managed, context.target.offerings[scheduler]
@@ -44,7 +54,7 @@ def _offering(context: Context, scheduler: str) -> catalog.Offering:
 
 def kubernetes_hosts(context: Context) -> int:
     """Count the hosts of a self-managed Kubernetes control plane; etcd needs an odd number for its quorum."""
-    if context.blueprint.scheduler == SLURM or kubernetes_offering(context).is_managed:
+    if KUBERNETES not in schedulers(context) or kubernetes_offering(context).is_managed:
         return 0
     if context.blueprint.control.hosts and context.blueprint.scheduler == KUBERNETES and not context.is_cloud:
         return len(hostlist.expand(context.blueprint.control.hosts))
@@ -62,16 +72,16 @@ def nodes(blueprint: language.Blueprint, *, scheduler: str = "") -> int:
 
 
 def hosts(context: Context) -> int:
-    return controllers(context) + login_nodes(context) + kubernetes_hosts(context) + nodes(context.blueprint)
+    return sum(by_role(context).values())
 
 
 def by_role(context: Context) -> dict[str, int]:
     """Count the hosts of each role, as `host_memory_mib` of the catalogue's targets names them."""
-    of_kubernetes = nodes(context.blueprint, scheduler=KUBERNETES)
+    of_kubernetes = nodes(context.blueprint, scheduler=KUBERNETES)  # training jobs run on no hosts of the cluster
     return {
         "control": controllers(context),
         "access": login_nodes(context),
-        "compute": nodes(context.blueprint) - of_kubernetes,
+        "compute": nodes(context.blueprint, scheduler=SLURM),
         "kubernetes": kubernetes_hosts(context),
         "kubernetes_node": of_kubernetes,
     }

@@ -8,6 +8,9 @@ from ..codes import Code
 from . import processors
 from .context import Context
 
+NONE = spec.Software("", "", "", "", "", arch=processors.ANY)
+"""Of jobs that bring images of their own."""
+
 
 def resolve(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Software:
     """Choose the profile, and find nodes that it doesn't support."""

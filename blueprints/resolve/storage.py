@@ -27,9 +27,9 @@ def over_fabric(file_systems: Sequence[spec.FileSystem], node_sets: Sequence[spe
     A cloud decides this once, when it creates the file system: one that no host could use over the fabric would keep the fabric's limits for good.
     """
     fabric = next((node_set.fabric.name for node_set in node_sets if node_set.fabric), "")
-    if catalog.profile(profile).lustre_fabric != fabric:
+    if not fabric or catalog.profile(profile).lustre_fabric != fabric:
         return tuple(file_systems)
-    return tuple(dataclasses.replace(one, fabric=fabric) if fabric and _takes_fabric(one, target) else one for one in file_systems)
+    return tuple(dataclasses.replace(one, fabric=fabric) if _takes_fabric(one, target) else one for one in file_systems)
 
 
 def _takes_fabric(wanted: spec.FileSystem, target: str) -> bool:

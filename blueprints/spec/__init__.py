@@ -11,7 +11,7 @@ from .hosts import Gpus, Hardware, HostGroup, Machine, MigSlices, Nic
 from .network import Network, Subnet
 from .nodes import IN_DOMAINS, Capacity, Expectation, Fabric, NodeSet, Partition, Taint
 from .people import Account, Login, User, accounts_of_jobs
-from .schedulers import METALLB, POLICY_ENFORCER, Addon, Database, Kubernetes, KwokNodes, Qos, SecondaryNetwork, Slurm
+from .schedulers import METALLB, POLICY_ENFORCER, Addon, Database, Kubernetes, KwokNodes, Qos, SecondaryNetwork, Slurm, Training
 from .site import Site, SiteBmc, SiteHost, SiteInterface, SiteRoce, SiteRoute, port_address
 from .software import Software
 from .storage import HOMES, Exchange, FileSystem
@@ -63,6 +63,7 @@ __all__ = [
     "Software",
     "Subnet",
     "Taint",
+    "Training",
     "Unreadable",
     "User",
     "Window",

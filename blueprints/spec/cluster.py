@@ -9,7 +9,7 @@ from .hosts import HostGroup
 from .network import Network
 from .nodes import NodeSet, Partition
 from .people import Account, Login, User
-from .schedulers import Kubernetes, Qos, Slurm
+from .schedulers import Kubernetes, Qos, Slurm, Training
 from .site import Site
 from .software import Software
 from .storage import FileSystems
@@ -102,6 +102,13 @@ class ClusterSpec:
             given=(("kubernetes", None, cost.Cost(cost.Effect.IN_PLACE, "Kubernetes is added, with its own hosts and nodes")),),
         ),
     ] = None
+    training: Annotated[
+        Training | None,
+        cost.replaces_nodes(
+            "the service gets no jobs of this cluster any more",
+            given=(("training", None, cost.Cost(cost.Effect.IN_PLACE, "jobs can be submitted to the service")),),
+        ),
+    ] = None
     services: Annotated[
         tuple[Service, ...], cost.Entries(added=cost.in_place("a service is added"), removed=cost.in_place("a service goes; what used it goes another way"))
     ] = ()
@@ -116,13 +123,13 @@ class ClusterSpec:
 
     @property
     def schedulers(self) -> tuple[str, ...]:
-        """Name the schedulers of the cluster: `slurm`, `kubernetes`."""
-        return tuple(name for name, one in (("slurm", self.slurm), ("kubernetes", self.kubernetes)) if one)
+        """Name the schedulers of the cluster: `slurm`, `kubernetes`, `training`."""
+        return tuple(name for name, one in (("slurm", self.slurm), ("kubernetes", self.kubernetes), ("training", self.training)) if one)
 
     @property
     def offerings(self) -> tuple[str, ...]:
         """Name the offerings that run the schedulers, Slurm's first."""
-        return tuple(one.run_by for one in (self.slurm, self.kubernetes) if one)
+        return tuple(one.run_by for one in (self.slurm, self.kubernetes, self.training) if one)
 
     @property
     def controllers(self) -> int:
@@ -137,13 +144,14 @@ class ClusterSpec:
     @property
     def node_sets(self) -> tuple[NodeSet, ...]:
         """List the node sets of all schedulers, Slurm's first."""
-        return (*(self.slurm.node_sets if self.slurm else ()), *(self.kubernetes.node_sets if self.kubernetes else ()))
+        return tuple(node_set for one in (self.slurm, self.kubernetes, self.training) if one for node_set in one.node_sets)
 
     def with_node_sets(self, change: Callable[[NodeSet], NodeSet]) -> Self:
         """Give the cluster with every node set changed."""
-        slurm, kubernetes = self.slurm, self.kubernetes
+        slurm, kubernetes, training = self.slurm, self.kubernetes, self.training
         return dataclasses.replace(
             self,
+            training=dataclasses.replace(training, node_sets=tuple(change(one) for one in training.node_sets)) if training else None,
             slurm=dataclasses.replace(slurm, node_sets=tuple(change(one) for one in slurm.node_sets)) if slurm else None,
             kubernetes=dataclasses.replace(kubernetes, node_sets=tuple(change(one) for one in kubernetes.node_sets)) if kubernetes else None,
         )

@@ -26,6 +26,7 @@ LEFT_OUT = frozenset(
         "rolling",
         "site",
         "state_on",
+        "training",
         "tunnel",
         *("collectives", "bad_log_lines", "direct", "environment_script", "daemon", "daemon_arguments", "note"),
     }

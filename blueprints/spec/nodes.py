@@ -109,7 +109,7 @@ class NodeSet:
 
     pool: Annotated[str, cost.SCHEDULER_SETTING]
     partition: Annotated[Partition | None, cost.replaces_nodes("the nodes join another scheduler")]
-    """None for nodes that Kubernetes schedules."""
+    """None for nodes that Kubernetes schedules, and for those of a service that runs training jobs."""
     hosts: Annotated[HostGroup, cost.within(count=OTHER_NUMBER, machine=OTHER_MACHINE)]
     features: Annotated[tuple[str, ...], cost.SCHEDULER_SETTING]
     """Slurm features (slurm.conf(5), Features)."""
@@ -143,7 +143,7 @@ class NodeSet:
 
     @property
     def scheduler(self) -> str:
-        return "slurm" if self.partition else "kubernetes"
+        return "slurm" if self.partition else "training" if self.hosts.role == "worker" else "kubernetes"
 
     @property
     def is_elastic(self) -> bool:

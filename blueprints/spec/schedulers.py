@@ -14,6 +14,7 @@ OTHER_CONTROLLERS = cost.replaces_nodes(
     reaches=("state", "own-database"),
 )
 OTHER_STATE = cost.in_place("controllers restart with the state of the other file system, where the queue starts empty", reaches=("state",))
+OTHER_SERVICE = cost.replaces_nodes("jobs that run go on in the service that goes, and new ones are submitted to the other")
 OTHER_RANGE = cost.replaces_nodes("pods and services have addresses in the old range: another range needs another cluster")
 OTHER_CONTROL_PLANE = cost.replaces_nodes("nodes join another control plane; what is recorded in the one that goes is lost")
 
@@ -163,3 +164,15 @@ class Kubernetes:
     def enforces_policies(self) -> bool:
         """Whether the stack installs what enforces NetworkPolicies. A cloud's service may do so by itself."""
         return any(one.name == POLICY_ENFORCER for one in self.addons)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Training:
+    """A service of the cloud that runs training jobs on machines that it starts for each job and ends with it."""
+
+    run_by: Annotated[str, OTHER_SERVICE]
+    """The offering (`vertex`)."""
+    product: Annotated[str, cost.FOLLOWS]
+    """What the cloud calls the service (`Vertex AI`)."""
+    node_sets: NodeSets
+    """What a job can run on: the machine, how it is bought, and the most of them at once."""

@@ -71,6 +71,8 @@ def pools(cluster: ClusterSpec) -> Table:
 def _pool_row(node_set: NodeSet, schedulers: tuple[str, ...]) -> tuple[Shown, ...]:
     machine, capacity, partition = node_set.hosts.machine, node_set.capacity, node_set.partition
     longest = "" if partition is None else "unlimited" if partition.max_time == UNLIMITED else f"up to {partition.max_time}"
+    if partition is None and capacity.max_run:
+        longest = f"up to {capacity.max_run}"  # no partition limits them, and the purchase does
     jobs = longest + (", default" if partition and partition.default else "")
     whose = "" if schedulers == ("slurm",) else node_set.scheduler.capitalize()  # where there is only Slurm, it is not named
     bought = "" if capacity.kind is CapacityKind.OWNED else f"{capacity.kind} {capacity.id or ''}".strip()

@@ -137,8 +137,11 @@ def _about(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
     if planned := planned_only(cluster):
         yield "", Cell(planned, "care")
     versions = [f"{catalog.part_name(name)} {version}" for name, version in software.versions if name not in ("slurm", "kubernetes")]
-    yield "software", ", ".join([" ".join([software.profile, *_beside(software)]), *_schedulers(cluster), *versions])
-    yield "", _tested(software.tested_on)
+    if cluster.training:
+        yield "training", f"jobs of {cluster.training.product}, in container images of their own; it starts machines for a job and ends them with it"
+    else:
+        yield "software", ", ".join([" ".join([software.profile, *_beside(software)]), *_schedulers(cluster), *versions])
+        yield "", _tested(software.tested_on)
     if cluster.slurm:
         yield "control", _control(cluster.slurm)
     if cluster.kubernetes:
@@ -257,6 +260,11 @@ def _access(cluster: ClusterSpec) -> str:
 
 def _network(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
     network = cluster.network
+    if cluster.training:
+        reached = " They reach the file systems in the network below." if network.subnets else ""
+        yield "workers", f"in a network of {cluster.training.product}, in a zone of {network.region} that it chooses for each job.{reached}"
+        if not network.cidr and not network.existing:
+            return
     zones = f", {'zone' if len(network.zones) == 1 else 'zones'} {formatting.named(network.zones)}" if network.zones else ""
     if not network.cidr and not network.existing:
         yield "hosts", f"in the site's own network{zones}, names in {network.domain}"

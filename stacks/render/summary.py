@@ -94,7 +94,7 @@ def _now(now: Sequence[State] | str) -> Iterator[str]:
 def _schedulers(cluster: spec.ClusterSpec) -> str:
     """Name the schedulers with their versions; where a service runs one, the version can be unknown."""
     versions = {"slurm": cluster.software.slurm, "kubernetes": cluster.kubernetes.version if cluster.kubernetes else ""}
-    return " and ".join(f"{name.capitalize()} {versions[name]}".strip() for name in cluster.schedulers)
+    return " and ".join(f"{name.capitalize()} {versions.get(name, '')}".strip() for name in cluster.schedulers)
 
 
 def _kubernetes(kubernetes: spec.Kubernetes) -> Iterator[str]:

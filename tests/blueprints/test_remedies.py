@@ -84,7 +84,8 @@ def errors(text: str, *, target: str = "local") -> list[finding.Finding]:
         (TOP % "control: {ha: true}", Code.KEY_UNKNOWN, "`ha` is `highly_available` here: write `highly_available: true`"),
         (TOP % "users: {ada: {uid: 2001, account: root, ssh_key: x}}", Code.KEY_UNKNOWN, "write `ssh_keys: [ssh-ed25519 …]`"),
         (TOP % "gpus: 8", Code.KEY_UNKNOWN, "`gpus` is `gpus_per_node` here, and belongs in a pool: `pools: {<name>: …}`"),
-        (TOP % "training: {run_by: vertex}", Code.KEY_UNKNOWN, "take it out: no target runs training as a service in this version"),
+        (TOP % "training: {run_by: vertex}", Code.KEY_UNKNOWN, "write `scheduler: training`"),
+        (TOP % "vertex: {}", Code.KEY_UNKNOWN, "write `scheduler: training` and `control: {managed: vertex}`"),
         (TOP % "hyperpod: {}", Code.KEY_UNKNOWN, "write `control: {managed: hyperpod}`"),
         # Keys in a wrong place.
         (TOP % "region: us-east-1", Code.KEY_UNKNOWN, "`region` belongs in `network`: write `network: {region: us-east-1}`"),

@@ -50,6 +50,7 @@ SHOWN = {
     "Service.count": "as `services`",
     "Slurm.product": "what the cloud calls it",
     "Kubernetes.product": "what the cloud calls it",
+    "Training.product": "what the cloud calls it",
     "Database.product": "what the cloud calls it",
     "FileSystem.product": "what the cloud calls it; estimates read it",
     "FileSystem.durability": "checks and resolution read the blueprint's key; nothing is made from it",

@@ -30,6 +30,8 @@ def site(spec: ClusterSpec) -> Place:
 
 def zone(spec: ClusterSpec) -> Place | None:
     """Say in which zone of it the compute nodes are; None where there are no zones."""
+    if spec.training:
+        return Place(f"Machines of {spec.training.product}", "in a zone of the region that it chooses for each job")
     inner, _ = _zoned_subnets(spec)
     found = inner[0].zone if inner else next(iter(spec.network.zones), None)
     if found is None:

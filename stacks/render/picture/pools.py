@@ -10,6 +10,7 @@ from .parts import Domain, Item, Rails, Role
 
 MOST_LISTED = 3
 """Machines of a pool."""
+_KINDS = {"slurm": "Slurm partition", "kubernetes": "Kubernetes nodes", "training": "Workers of training jobs"}
 
 
 def pools(spec: ClusterSpec) -> tuple[Item, ...]:
@@ -29,7 +30,7 @@ def _pool(name: str, sets: Sequence[NodeSet]) -> Item:
     return Item(
         key=f"pool-{name}",
         role=Role.COMPUTE,
-        kind="Slurm partition" if first.partition else "Kubernetes nodes",
+        kind=_KINDS[first.scheduler],
         title=name,
         lines=tuple(line for line in lines if line),
         simulated=bool(machine.gpus and machine.gpus.simulated),

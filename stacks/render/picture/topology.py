@@ -25,7 +25,9 @@ def topology(spec: ClusterSpec) -> Topology:
     edge = _edge(spec)
     keys = {item.key for item in (*edge, *hosts)}
     way_in: list[str] = [key for key in ("people", "balancer", "access", "control") if key == "people" or key in keys]
-    if spec.slurm is None and "access" not in keys:
+    if spec.training:
+        way_in = ["people", "training"]
+    elif spec.slurm is None and "access" not in keys:
         way_in = ["people", "kubernetes"]
     return Topology(
         title=f"{spec.name} on {catalog.target(spec.target).title}",
@@ -48,6 +50,8 @@ def summary(spec: ClusterSpec) -> str:
     """Count nodes and GPUs, with every pool at its largest, and name what schedules them."""
     most = "At most " if any(one.is_elastic for one in spec.node_sets) else ""
     versions = {"slurm": f"Slurm {spec.software.slurm}", "kubernetes": f"Kubernetes {spec.kubernetes.version if spec.kubernetes else ''}"}
+    if spec.training:
+        versions["training"] = f"jobs of {spec.training.product}"
     schedulers = " and ".join(versions[one] for one in spec.schedulers).strip()
     return most + ", ".join([formatting.plural(pool_sizes.nodes(spec), "node"), formatting.plural(pool_sizes.gpus(spec), "GPU"), schedulers])
 
@@ -56,6 +60,8 @@ def summary(spec: ClusterSpec) -> str:
 
 
 def _people(spec: ClusterSpec) -> Item:
+    if spec.training:
+        return Item("people", Role.OUTSIDE, "Outside", "Users", ("by rights of the cloud",))
     reach = "kubectl" if spec.slurm is None else "SSH"
     lines = [f"{reach} from {allowed(spec)}"]
     if spec.login.ldap_uri:
@@ -84,6 +90,8 @@ def _edge(spec: ClusterSpec) -> tuple[Item, ...]:
     if spec.kubernetes and spec.kubernetes.control is None:
         lines = [f"Kubernetes {spec.kubernetes.version}", "control plane run by the cloud"]
         found.append(Item("kubernetes", Role.CONTROL, "Scheduler", spec.kubernetes.product, tuple(lines)))
+    if spec.training:
+        found.append(Item("training", Role.CONTROL, "Service", spec.training.product, ("runs training jobs", "on machines that it starts for them")))
     slurm = spec.slurm
     if slurm and slurm.control is None:
         lines = [f"Slurm {spec.software.slurm}".strip(), "controllers run by the cloud"]

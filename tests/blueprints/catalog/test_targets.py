@@ -216,7 +216,7 @@ def test_what_each_target_is_made_of() -> None:
             {"lustre": "fsx-lustre-persistent-2", "nfs": "efs", "block": "ebs-gp3", "object": "s3"},
         ),
         "gcp": (
-            {"slurm": ["slurm_hosts", "cluster_director"], "kubernetes": ["gke"]},
+            {"slurm": ["slurm_hosts", "cluster_director"], "kubernetes": ["gke"], "training": ["vertex"]},
             {"lustre": "managed-lustre", "nfs": "filestore-zonal", "block": "hyperdisk-balanced", "object": "gcs"},
         ),
         "metal": ({"slurm": ["slurm_hosts"], "kubernetes": ["kubernetes_hosts"]}, {"nfs": "controller-export", "block": "controller-export"}),

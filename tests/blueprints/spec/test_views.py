@@ -34,6 +34,11 @@ FULL = dataclasses.replace(
         addons=(spec.Addon("kueue", "v0.12.3"),),
         secondary_networks=(spec.SecondaryNetwork("rail0", "10.40.0.0/24", "10.40.0.128/25", "10.40.0.128", "10.40.0.254"),),
     ),
+    training=spec.Training(
+        "vertex",
+        "Vertex AI",
+        (spec.NodeSet("jobs", None, hand_made.hosts("jobs", 4, "", hand_made.P5, role="worker"), (), minimum=0, capacity=spec.Capacity(spec.CapacityKind.SPOT)),),
+    ),
     maintenance=(spec.Window("tuesday", "02:00", 4, "first"),),
     tags=(("team", "nlp"),),
 )
