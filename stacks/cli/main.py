@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from blueprints.finding import Invalid, as_record, render
+from blueprints import lookalikes
+from blueprints.finding import Invalid, Position, as_record, render
 from components import errors, lasting_imports
 
 from ..errors import EXIT_FAILED, Problem
@@ -102,7 +103,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
 
 def _parsers(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Any]:
     """Make the parser of all commands, with the arguments of the one that the words name, and the parsers of the commands."""
-    parser = argparse.ArgumentParser(prog="clusterwright", description="GPU clusters from one blueprint")
+    parser = _Parser(prog="clusterwright", description="GPU clusters from one blueprint")
     parser.add_argument("--version", action=_Version, help="print the version and exit")
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command, purpose in COMMANDS.items():
@@ -154,6 +155,19 @@ def _forget_what_is_unwritten() -> None:
 def _module(command: str) -> Any:
     with lasting_imports.without_search_for_garbage():
         return importlib.import_module(f".{command}", __package__)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Explain a choice that only looks like an allowed one: argparse would show it beside its twin, without a visible difference."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            if not isinstance(value, str) or action.choices is None or lookalikes.folded(value) not in action.choices:
+                raise
+            found = lookalikes.refusal_of_text(Position("", text=value), value)
+            raise argparse.ArgumentError(action, f"{found.what}: {found.remedy}") from error
 
 
 class _Version(argparse.Action):
