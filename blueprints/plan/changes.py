@@ -65,7 +65,7 @@ HEADS = {
 _KEPT_BY_SCHEDULER = {"database": ("embedded", "managed"), "managed-database": ("managed",), "own-database": ("embedded",), "state": ("embedded", "managed")}
 """Kinds of data that are the scheduler's, and by which placement of its database there are any. One word protects all of them."""
 _KUBERNETES_VERSION = "kubernetes.version"
-_CONTROL_MEMBERS = "kubernetes.control.members"
+_CONTROL_MEMBERS, _CONTROLLERS = "kubernetes.control.members", "slurm.control.members"
 _ONLY_ADDRESSES = ("first_address", "endpoint")
 """Of the schedulers, a network takes only the addresses with it."""
 
@@ -214,7 +214,11 @@ def _judged(one: _Difference, recorded: Mapping[str, Any], found: Rule) -> Chang
     if one.pattern == _CONTROL_MEMBERS and not anew and _loses_quorum(one.old, one.new):
         why = "etcd would lose more of its members than it can: exchange one server, run `up`, then the next"
         return Change(one.path, one.old, one.new, cost.effect, why, anew=True)
-    reached = [data for kind in found.reaches for data in _data(kind, recorded)]
+    kinds = found.reaches
+    if one.pattern == _CONTROLLERS and (held := _held_by_first(one.old, one.new)):
+        kinds, cost = held, Cost(cost.effect, "another server is the first controller, and what the present one holds begins empty there")
+        found = dataclasses.replace(found, cost=cost)
+    reached = [data for kind in kinds for data in _data(kind, recorded)]
     if cost is found.cost and reached:
         cost = Cost(Effect.DESTROYS_DATA, f"{cost.why}; lost with it: {', '.join(name for name, _ in reached)}")
     elif cost.effect is Effect.DESTROYS_DATA:
@@ -226,8 +230,20 @@ def _judged(one: _Difference, recorded: Mapping[str, Any], found: Rule) -> Chang
 
 def _loses_quorum(old: Any, new: Any) -> bool:
     """Say whether fewer than a majority of a control plane's servers stay."""
-    before, after = (set(hostlist.expand(one)) if isinstance(one, str) and one else set() for one in (old, new))
+    before, after = map(set, map(_servers, (old, new)))
     return bool(before) and 2 * len(before & after) <= len(before)
+
+
+def _held_by_first(old: Any, new: Any) -> tuple[str, ...]:
+    """Give the kinds of data that the first of Slurm's controllers has on its disk (keys of `cost.DATA`), where another server is to be the first."""
+    before, after = map(_servers, (old, new))
+    if not before or not after or before[0] == after[0]:
+        return ()
+    return ("state", "own-database") if len(before) == 1 else ("own-database",)
+
+
+def _servers(members: Any) -> list[str]:
+    return [*hostlist.expand(members)] if isinstance(members, str) and members else []
 
 
 def _named(change: Change, pattern: str, node_sets: Mapping[str, Mapping[str, Any]]) -> Change:
