@@ -219,6 +219,7 @@ class Code(FindingCode):
     FLOOR_LOWERED = "CW534", (WARNING, NOTE), "a blueprint that demands less of the fabric than is known of it", "nothing, or remove `busbw_percent`"
     LOGIN_ARCHITECTURE = "CW535", WARNING, "login nodes and compute nodes with different architectures", "choose login nodes with the architecture of the compute nodes"
     SOFTWARE_CONFLICT = "CW536", ERROR, "incompatible versions", "change one of the versions that the page names"
+    DOMAIN_SHARED = "CW538", WARNING, "jobs that may share nodes of an NVLink domain", "write `exclusive: true` under `partition`"
     SLURM_TOO_OLD = "CW537", WARNING, "a Slurm version without a required feature", "choose a software profile with a newer Slurm"
     MIG_UNKNOWN = "CW540", ERROR, "a MIG profile that the GPU doesn't have", "choose a profile that the page lists"
     MIG_TOO_MANY = "CW541", ERROR, "more slices than a GPU has", "write fewer slices"

@@ -72,6 +72,10 @@ def _domains(
 def _unknown_domains(name: str, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
     """Find nodes of which Slurm doesn't learn which ones NVLink joins: it knows the racks of the inventory."""
     size, nodes = node_set.hosts.machine.domain_nodes, node_set.hosts.count
+    if node_set.placement == spec.IN_DOMAINS and node_set.partition is not None and not node_set.partition.exclusive:
+        what = f"jobs on nodes of {name} may share a node, and then one of them gets no NVLink between machines"
+        why = "the daemon that joins a job's nodes (IMEX) knows the nodes of one job at a time"
+        yield finding.Finding(_WARNING, Code.DOMAIN_SHARED, source.where_key("pools", name), what, why, "write `exclusive: true` under `partition`")
     if size is None or nodes < 2 or node_set.partition is None or node_set.placement == spec.IN_DOMAINS:
         return
     what, where = f"Slurm doesn't know which nodes of {name} share an NVLink domain", source.where_key("pools", name)

@@ -158,9 +158,10 @@ def _asked(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
 
 
 def _is_joined(cluster: spec.ClusterSpec) -> bool:
-    """Say whether the hosts' own daemons join all nodes of NVLink domains, so that Slurm needn't."""
+    """Say whether the hosts' own daemons join all nodes of NVLink domains, by rack or by job, so that Slurm needn't."""
     joined = {name for hosts in nvlink_domains.of_racks(cluster).values() for name in hosts}
-    return joined >= {name for node_set, _ in cluster.slurm_node_sets if node_set.hosts.machine.domain_nodes for name in node_set.hosts.hostnames}
+    several = [node_set for node_set, _ in cluster.slurm_node_sets if node_set.hosts.machine.domain_nodes and node_set.hosts.count > 1]
+    return joined >= {name for node_set in several if node_set.placement != spec.IN_DOMAINS for name in node_set.hosts.hostnames}
 
 
 def _block_sizes(cluster: spec.ClusterSpec) -> set[int]:

@@ -216,7 +216,13 @@ def _node_set(node_set: NodeSet) -> dict[str, Any]:
 
 
 def _environment(node_set: NodeSet) -> dict[str, Any]:
-    """Give what the fabric sets for jobs; nothing where it sets nothing, as in records of older versions."""
+    """Give what the fabric sets for jobs, and the daemon that joins their nodes' NVLink; nothing where there is nothing, as in records of older versions."""
+    if node_set.placement == IN_DOMAINS:
+        return {**_of_fabric(node_set), "daemon": "imex", "daemon_arguments": str(node_set.hosts.machine.domain_nodes)}
+    return _of_fabric(node_set)
+
+
+def _of_fabric(node_set: NodeSet) -> dict[str, Any]:
     if node_set.fabric is None:
         return {}
     variables, script = dict(node_set.fabric.environment), node_set.fabric.environment_script

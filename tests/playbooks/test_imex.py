@@ -20,10 +20,10 @@ def domain(host: str, **variables: Any) -> Any:
     return templates.evaluate(play["vars"]["host_nvlink_domain"], inventory_hostname=host, **variables)
 
 
-def written(addresses: list[str]) -> dict[str, str]:
-    entries = TASKS["Daemon and its domain"]["files"]["entries"]
-    known = {"imex_addresses": addresses, **yaml.safe_load((ROLE / "defaults/main.yml").read_text())}
-    return {templates.evaluate(one["path"], **known): templates.evaluate(one["content"], **known) for one in entries if "imex-channel.sh" not in one["content"]}
+def nodes_file(addresses: list[str]) -> str:
+    entry = TASKS["Daemon and its domain"]["files"]["entries"][0]
+    assert entry["path"] == "{{ imex_nodes }}"
+    return str(templates.evaluate(entry["content"], imex_addresses=addresses))
 
 
 def test_each_tray_of_a_rack_gets_the_addresses_of_all_in_one_order() -> None:
@@ -34,9 +34,8 @@ def test_each_tray_of_a_rack_gets_the_addresses_of_all_in_one_order() -> None:
 
 
 def test_the_daemon_reads_one_address_a_line_and_starts_before_jobs() -> None:
-    found = written(["10.20.0.12", "10.20.0.13"])
-    assert found["/etc/nvidia-imex/nodes_config.cfg"] == "10.20.0.12\n10.20.0.13\n"
-    unit = found["/etc/systemd/system/nvidia-imex.service.d/clusterwright.conf"].splitlines()
+    assert nodes_file(["10.20.0.12", "10.20.0.13"]) == "10.20.0.12\n10.20.0.13\n"
+    unit = templates.value("imex_unit", role="imex").splitlines()
     assert {
         "ConditionPathExists=/etc/nvidia-imex/nodes_config.cfg",
         "After=clusterwright-gpu.service",

@@ -96,6 +96,16 @@ def test_a_fabric_s_daemon_is_named_beside_its_variables_and_slurm_runs_it_befor
     assert without["Epilog"] == "/usr/lib/clusterwright/health"
 
 
+def test_jobs_on_nodes_in_nvlink_domains_have_the_program_that_joins_them() -> None:
+    pool = dataclasses.replace(with_fabric("train", EFA), placement=spec.IN_DOMAINS)
+    joined = dataclasses.replace(pool.hosts.machine, domain_nodes=18)
+    record = clusters.cluster(dataclasses.replace(pool, hosts=dataclasses.replace(pool.hosts, machine=joined)))
+    written = templates.value("job_environment_text", role="job_environment", spec=record).splitlines()
+    assert {"train daemon imex", "train arguments 18"} <= {*written}
+    settings = slurm_conf(record).settings
+    assert (settings["Prolog"], settings["Epilog"], settings["PrologFlags"]) == ("/usr/lib/clusterwright/imex-job",) * 2 + ("Alloc",)
+
+
 @pytest.mark.parametrize("own", ["1", "", "$(reboot) `x` 'y'"])
 def test_what_the_user_has_set_stays(nodes: Path, own: str) -> None:
     assert printed(nodes, FI_EFA_USE_HUGE_PAGE=own) == ["export NCCL_SOCKET_IFNAME=^docker,lo,veth"]

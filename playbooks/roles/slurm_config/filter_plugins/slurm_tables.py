@@ -51,7 +51,8 @@ def slurm_tables(spec: Record, provided: Record, *, version: Record, memory: Rec
         "tree_width": (version["cloud_tree_width"] if powered else 0) or tree_width(node_sets),
         "tres": tres(node_sets),
         "jobs_have_environment": any({"environment", "environment_script"} & one.keys() for one in node_sets),
-        "jobs_have_daemon": any("daemon" in one for one in node_sets),
+        # One at most: machines of fabrics with different daemons differ in architecture, and a cluster has one.
+        "job_daemon": next((one["daemon"] for one in node_sets if "daemon" in one), ""),
         "preempts": any(one["preempts"] for one in qos),
         "priority_weights": priority_weights(qos, accounts, fair_share_weight),
         "nodes": [node_line(one, memory, is_powered=one["hosts"]["prefix"] in powered) for one in present],
