@@ -2,6 +2,8 @@
 
 STATE = "/var/lib/clusterwright/state"
 """Controllers keep here what must survive their disks: the accounting database and Slurm's saved state."""
+SWITCHES = f"{STATE}/slurmctld/clusterwright/topology.conf"
+"""Where nodes are in a cloud's network, which the elastic program writes; in the folder of its memory (playbooks/roles/slurm_config, `slurm_config_state`)."""
 CLUSTER = "/var/lib/clusterwright/cluster"
 """A controller writes here what all hosts read: the table of users, the table of hosts."""
 NAMES = "names/hosts"

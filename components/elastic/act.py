@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from pathlib import Path
 from typing import Protocol
 
 from blueprints import hostlist
@@ -12,8 +13,9 @@ from blueprints import hostlist
 from . import decide
 from .decide import steps as kinds
 from .decide.answers import Answer, Refusal
-from .memory import Launch, Memory, Store
+from .memory import Launch, Memory, Store, replace
 from .model import OURS, Cloud, Fault, Slurm, fault_of
+from .slurm import Unanswered
 from .table import Table
 
 AT_A_TIME = 8
@@ -33,6 +35,8 @@ class SlurmPort(Protocol):
     def explain(self, jobs: Iterable[int], reason: str) -> list[str]: ...
     def reserve(self, name: str, nodes: Sequence[str], start: float, *, is_there: bool) -> None: ...
     def unreserve(self, name: str) -> None: ...
+    def switches(self) -> Mapping[str, frozenset[str]]: ...
+    def reconfigure(self) -> None: ...
 
 
 class Fleet(Protocol):
@@ -132,6 +136,21 @@ class Actor:
         cloud, slurm = self._fleet.view(), self._slurm.view()
         self._complain(cloud.unknown)
         self._carry_out(decide.sync(table=self._table, slurm=slurm, cloud=cloud, memory=self._store.read(), now=self._clock()))
+        if self._table.topology:
+            self._arrange(slurm, cloud)
+
+    def _arrange(self, slurm: Slurm, cloud: Cloud) -> None:
+        """Tell Slurm where nodes are, if it does not know."""
+        try:
+            slurm = dataclasses.replace(slurm, switches=self._slurm.switches())
+        except Unanswered as error:
+            self._complain([str(error)])
+            return
+        memory, now = self._store.read(), self._clock()
+        step = decide.arrange(table=self._table, slurm=slurm, cloud=cloud, memory=memory, now=now)
+        # It is remembered first: what fails is not repeated at once either.
+        if step and self._remember(dataclasses.replace(memory, arranged_at=now)):
+            self._take(step)
 
     def _carry_out(self, decision: kinds.Decision) -> None:
         is_remembered = self._remember(decision.memory)
@@ -229,6 +248,9 @@ class Actor:
                 self._slurm.reserve(name, nodes, start, is_there=is_there)
             case kinds.Unreserve(name):
                 self._slurm.unreserve(name)
+            case kinds.Arrange(text):
+                replace(Path(self._table.topology), text)
+                self._slurm.reconfigure()
             case kinds.Ask():
                 raise TypeError("launches go their own way")
         return []
@@ -289,6 +311,8 @@ def described(step: kinds.Step) -> str:
             return f"{'move the reservation of' if is_there else 'reserve'} {hostlist.compress(nodes)} as {name}: {why}"
         case kinds.Unreserve(name, why):
             return f"delete reservation {name}: {why}"
+        case kinds.Arrange(_, why):
+            return f"arrange nodes by their places: {why}"
 
 
 def _listed(words: Iterable[str]) -> str:

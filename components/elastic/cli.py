@@ -15,9 +15,9 @@ from blueprints import hostlist
 
 from . import act, decide, names, report, slurm
 from . import table as fleet_table
-from .decide import holds
+from .decide import holds, topology
 from .fleets import fleet
-from .memory import Busy, Store
+from .memory import Busy, Store, replace
 from .memory import Unreadable as MemoryUnreadable
 from .model import Fault, Life
 
@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     faulty.add_argument("fault", choices=[fault.value for fault in Fault])
     faulty.add_argument("--because", required=True, help="what was seen, for the cloud's engineers")
     commands.add_parser("names", help="write the table of hosts, if this program keeps it")
+    commands.add_parser("topology", help="give every node a switch in topology.conf, if this program keeps it")
     return parser
 
 
@@ -69,6 +70,8 @@ def _run(options: argparse.Namespace, request: decide.Request | None) -> int:
     table = fleet_table.read(_read_table())
     if options.command == "names":
         return _names(table)
+    if options.command == "topology":
+        return _topology(table)
     commands = slurm.Commands()
     store = Store(Path(commands.state_folder()))
     if options.command == "status":
@@ -160,6 +163,16 @@ def _names(table: fleet_table.Table) -> int:
     """Write the table of hosts, and print its path if it changed."""
     if table.names and names.keep(table, fleet(table)):
         print(table.names)
+    return 0
+
+
+def _topology(table: fleet_table.Table) -> int:
+    """Write the switches of nodes that are nowhere yet, unless each node has a switch, and print the file's path if it changed. Slurm refuses jobs for nodes without one, and does not start without a file."""
+    path = Path(table.topology)
+    if table.topology and not (path.exists() and topology.names_all(path.read_text(), table)):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace(path, topology.unplaced(table))
+        print(path)
     return 0
 
 

@@ -98,6 +98,8 @@ class Memory:
     """When `sync` last looked at nodes that it waits for; 0: it waits for none."""
     reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
     """Instance → its host was reported as broken; of the last day."""
+    arranged_at: float = 0.0
+    """When Slurm was last told where nodes are in the cloud's network."""
 
     def launch_of(self, node: str) -> Launch | None:
         return next((launch for launch in self.launches if node in launch.nodes), None)
@@ -240,4 +242,5 @@ def decode(record: Mapping[str, Any]) -> Memory:
         lives=dict(record.get("lives", {})),
         looked_at=record.get("looked_at", 0.0),
         reports={instance: Report(**one) for instance, one in record.get("reports", {}).items()},
+        arranged_at=record.get("arranged_at", 0.0),
     )

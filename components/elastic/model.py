@@ -159,6 +159,8 @@ class Slurm:
     """Those that have nodes."""
     reservations: tuple[Reservation, ...] = ()
     """Those of this program."""
+    switches: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
+    """Switch → what is connected to it, nodes or switches; empty: Slurm was not asked, or has none."""
 
     @property
     def bound(self) -> frozenset[str]:
@@ -212,6 +214,8 @@ class Instance:
     """The cloud is about to take it back."""
     ended_because: str = ""
     """What the cloud says of its end; empty where that is not known."""
+    place: tuple[str, ...] = ()
+    """Where it runs in the cloud's network, from the widest part to the narrowest; empty where the cloud does not say."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

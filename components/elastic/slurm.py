@@ -67,6 +67,14 @@ class Commands:
         reserved = self._run(["scontrol", "--oneliner", "show", "reservations"])
         return Slurm(outside_windows(nodes, reserved), jobs, parse_reservations(reserved))
 
+    def switches(self) -> Mapping[str, frozenset[str]]:
+        """Give what is connected to each switch of Slurm's topology; none where it has no switches."""
+        return parse_switches(self._run(["scontrol", "--oneliner", "show", "topology"]))
+
+    def reconfigure(self) -> None:
+        """Let Slurm read its configuration again."""
+        self._run(["scontrol", "reconfigure"])
+
     def state_folder(self) -> str:
         """Give StateSaveLocation."""
         folder = self._setting("StateSaveLocation")
@@ -208,6 +216,15 @@ def outside_windows(nodes: Mapping[str, Node], reserved: str) -> Mapping[str, No
     others = [line for line in lines if not _field(line, "ReservationName=").startswith(WINDOWS) and "MAINT" in _field(line, " Flags=").split(",")]
     kept = {name for line in others for name in hostlist.expand(_field(line, " Nodes="))}
     return {name: node if name in kept else dataclasses.replace(node, flags=node.flags - MAINTENANCE) for name, node in nodes.items()}
+
+
+def parse_switches(text: str) -> Mapping[str, frozenset[str]]:
+    """Read `scontrol --oneliner show topology` of topology/tree, in which a switch of switches also names all nodes below."""
+    found = {}
+    for line in text.splitlines():
+        if name := _field(line, "SwitchName="):
+            found[name] = frozenset(hostlist.expand(_field(line, " Switches=") or _field(line, " Nodes=")))
+    return found
 
 
 def parse_reservations(text: str) -> tuple[Reservation, ...]:

@@ -12,7 +12,7 @@ VERSION = 1
 STAY = frozenset({"keep", "reboot", "repair", "report"})
 """What a node set can say of nodes that their own check drained; where it says nothing, they are replaced. `keep`: until they are complete or a person decides. The others: until they say that they can't help themselves, and
 with `report`, they report a broken part to the cloud first."""
-_SHARED = frozenset({"version", "target", "cluster", "stack", "domain", "names", "idle_s", "stop_timeout_s", "node_sets"})
+_SHARED = frozenset({"version", "target", "cluster", "stack", "domain", "names", "topology", "idle_s", "stop_timeout_s", "node_sets"})
 _SHARED_BY_NODE_SETS = frozenset(
     {"name", "pool", "prefix", "count", "minimum", "pool_most", "partition", "machine", "capacity", "boot_timeout_s", "launch_template_version", "on_failure"}
 )
@@ -76,6 +76,8 @@ class Table:
     node_sets: tuple[NodeSet, ...]
     names: str = ""
     """The file with the names of all hosts, which this program keeps; empty: the target does."""
+    topology: str = ""
+    """The file that says where nodes are in the cloud's network (topology.conf(5)), which this program keeps; empty: Slurm places jobs without it."""
     cloud: Mapping[str, Any] = dataclasses.field(default_factory=dict, hash=False)
     """What only the target's adapter reads: where its instances are and how the stack marks them."""
 
@@ -110,6 +112,7 @@ def read(record: Mapping[str, Any], *, of_kubernetes: bool = False) -> Table:
             # Nodes without a partition are another scheduler's.
             node_sets=tuple(_node_set(one) for one in record["node_sets"] if (one["partition"] is None) is of_kubernetes),
             names=record.get("names", ""),
+            topology=record.get("topology", ""),
             cloud={key: value for key, value in record.items() if key not in _SHARED},
         )
     except (KeyError, TypeError, ValueError) as error:

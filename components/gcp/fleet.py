@@ -58,10 +58,17 @@ def table(
             "zone": of_zone,
             "prefix": names.instance_prefix,
             "names": f"{host_folders.CLUSTER}/{host_folders.NAMES}",
+            **({"topology": host_folders.SWITCHES} if any(_has_place(row.node_set) for row in rows) else {}),
         }
         return fleet_table.fleet_table(cluster, [_row(row.node_set, one) for row, one in zip(rows, given, strict=True)], stack=stack, cloud=cloud)
 
     return pulumi.Output.all(*known, names.owner, project, zone).apply(write)
+
+
+def _has_place(node_set: NodeSet) -> bool:
+    """Say whether Slurm places jobs there by where the instances run, which Compute Engine tells of A3 and later machines with eight GPUs (AI Hypercomputer documentation, "View topology of a
+    compute instance", 2026-11-28): those whose GPUs have networks of their own."""
+    return bool(node_set.partition and node_set.fabric)
 
 
 def _row(node_set: NodeSet, given: dict[str, Any]) -> fleet_table.Row:

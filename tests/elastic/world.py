@@ -7,9 +7,10 @@ a node is taken only when its instance began after it was asked for.
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from blueprints import hostlist
 from components.elastic import act, decide
 from components.elastic.decide.answers import Answer, Refusal
 from components.elastic.memory import Launch, Store
@@ -99,6 +100,9 @@ class World:
         # One launch after the other: with several at once a story would not happen twice in the same way.
         self.actor = act.Actor(table, slurm=self, fleet=Door(self), store=Store(folder), clock=lambda: self.now, at_a_time=1)
         self.reserved: dict[str, Reservation] = {}
+        self.reconfigured: list[float] = []
+        """When Slurm read its configuration again."""
+        self._switches: Mapping[str, frozenset[str]] = {}
         self._waiting: list[Callable[[], None]] = []
         self.wrong: list[str] = []
         """What must never happen, and did."""
@@ -171,6 +175,20 @@ class World:
     def unreserve(self, name: str) -> None:
         self.step()
         del self.reserved[name]
+
+    def switches(self) -> Mapping[str, frozenset[str]]:
+        self.step()
+        return self._switches
+
+    def reconfigure(self) -> None:
+        """Read topology.conf as Slurm does: nodes that are connected nowhere, or to two switches, get no jobs."""
+        self.step()
+        self.reconfigured.append(self.now)
+        lines = [dict(word.split("=", 1) for word in line.split()) for line in Path(self.table.topology).read_text().splitlines() if not line.startswith("#")]
+        self._switches = {one["SwitchName"]: frozenset(hostlist.expand(one.get("Switches") or one["Nodes"])) for one in lines}
+        leaves = [node for one in lines if "Nodes" in one for node in hostlist.expand(one["Nodes"])]
+        if sorted(leaves) != sorted(self.nodes):
+            self.wrong.append(f"nodes with switches: {leaves}")
 
     # What happens
 

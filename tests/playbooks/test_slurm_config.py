@@ -12,6 +12,7 @@ from blueprints import spec
 from tests.playbooks import clusters, templates
 
 VERSIONS = ("22.05", "23.11", "24.11")
+ROLE = templates.PLAYBOOKS / "roles" / "slurm_config"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,6 +225,27 @@ def test_without_a_fleet_nothing_comes_and_goes(version: str) -> None:
     conf = slurm_conf(clusters.cluster(slurm=version))
     assert not {name for name in conf.settings if name.startswith(("Suspend", "Resume", "BatchStart", "SchedulerParameters"))}
     assert conf.settings["SlurmctldParameters"] == "enable_configless"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_jobs_are_placed_by_where_the_cloud_runs_the_nodes_if_the_fleet_table_names_a_file_of_it(version: str) -> None:
+    assert elastic(version, topology="/var/lib/topology.conf").settings["TopologyPlugin"] == "topology/tree"
+    assert "TopologyPlugin" not in elastic(version).settings
+
+
+@pytest.mark.parametrize(
+    ("fleet", "racks", "wanted"),
+    [
+        ({"topology": "/var/lib/topology.conf"}, [], {"link": "/var/lib/topology.conf"}),
+        ({"topology": "/var/lib/topology.conf"}, ["BlockName=block-1"], {"absent": False}),
+        ({}, [], {"absent": True}),
+    ],
+)
+def test_topology_conf_is_the_elastic_programs_unless_nvlink_joins_racks(fleet: dict[str, Any], racks: list[str], wanted: dict[str, Any]) -> None:
+    found = templates.value(
+        "slurm_config_topology", role="slurm_config", provided={"fleet": fleet}, slurm_config_tables={"topology": racks}, ansible_search_path=[str(ROLE)]
+    )
+    assert {name: value for name, value in found.items() if name != "content"} == {"path": "/etc/slurm/topology.conf", **wanted}
 
 
 def test_what_a_table_does_not_say_has_a_default() -> None:

@@ -4,5 +4,6 @@ from .answers import launched
 from .resume import Request, Wanted, resume
 from .suspend import suspend
 from .sync import sync
+from .topology import arrange
 
-__all__ = ["Request", "Wanted", "launched", "resume", "suspend", "sync"]
+__all__ = ["Request", "Wanted", "arrange", "launched", "resume", "suspend", "sync"]

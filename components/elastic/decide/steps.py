@@ -130,6 +130,15 @@ class Unreserve:
     why: str
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Arrange:
+    """Tell Slurm which nodes are near to each other."""
+
+    text: str
+    """Of topology.conf."""
+    why: str
+
+
 Step = (
     SetDown
     | Drain
@@ -147,6 +156,7 @@ Step = (
     | Report
     | Reserve
     | Unreserve
+    | Arrange
 )
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import pulumi
 import pytest
+import yaml
 
-from blueprints import catalog
+from blueprints import catalog, project
+from components import host_folders
 from components.elastic import table as fleet_table
 from components.gcp import image, template
 from components.gcp.machine_image import MachineImage
@@ -199,6 +201,13 @@ def test_the_fleet_table_is_what_the_program_on_the_controller_reads() -> None:
     assert row.start["instance_template"] == "https://link/train-template"
     assert row.start["labels"] == the_template(found)["labels"]
     assert found.secret_outputs == frozenset()
+
+
+def test_slurm_is_told_where_nodes_run_whose_gpus_have_networks_of_their_own() -> None:
+    assert fleet_table.read(h200().outputs["fleet"]).topology == host_folders.SWITCHES
+    assert fleet_table.read(programs.library("starter").outputs["fleet"]).topology == "", "Compute Engine does not say it of them"
+    defaults = yaml.safe_load((project.project_root() / "playbooks" / "roles" / "slurm_config" / "defaults" / "main.yml").read_text(encoding="utf-8"))
+    assert f"{defaults['slurm_config_state']}/clusterwright/topology.conf" == host_folders.SWITCHES
 
 
 def test_a_changed_template_is_another_one_beside_the_old_one() -> None:

@@ -16,7 +16,9 @@ NODE_SET_LABEL, LAUNCH_LABEL, TEMPLATE_LABEL = "clusterwright-node-set", "cluste
 LIVE_STATES = frozenset({"PENDING", "PROVISIONING", "STAGING", "RUNNING", "REPAIRING"})
 STOPPED_STATES = frozenset({"STOPPED", "SUSPENDED", "TERMINATED"})
 """An instance in such a state keeps its name until it is deleted."""
-FIELDS = "id,name,status,creationTimestamp,labels,networkInterfaces/networkIP,scheduling/provisioningModel,resourceStatus/upcomingMaintenance"
+FIELDS = (
+    "id,name,status,creationTimestamp,labels,networkInterfaces/networkIP,scheduling/provisioningModel,resourceStatus(upcomingMaintenance,physicalHostTopology)"
+)
 NOTICE_S = 600.0
 """Jobs leave a node so long before its host's maintenance begins. Maintenance is announced days ahead."""
 ENDS_SHOWN_S = 3600.0
@@ -53,6 +55,8 @@ class Seen:
     model: str
     """How it was provisioned: `STANDARD`, `SPOT`, `FLEX_START`, …"""
     has_notice: bool
+    place_in_network: tuple[str, ...]
+    """Cluster, block and sub-block (compute.v1, ResourceStatusPhysicalHostTopology); empty: not said."""
 
 
 class Inventory:
@@ -111,6 +115,7 @@ class Inventory:
             launch=one.labels.get(LAUNCH_LABEL) or launches.get(one.place.name, ""),
             is_outdated=bool(node_set and version and version != node_set.template),
             has_notice=one.has_notice,
+            place=one.place_in_network,
         )
 
     def launched(self, launch: Launch, node_set: NodeSet) -> list[Seen]:
@@ -189,8 +194,15 @@ def _seen(zone: str, found: Mapping[str, Any], now: float) -> Seen:
         began=moment(found.get("creationTimestamp", "")),
         address=interfaces[0].get("networkIP", ""),
         model=found.get("scheduling", {}).get("provisioningModel", ""),
+        place_in_network=_place(found.get("resourceStatus", {}).get("physicalHostTopology", {})),
         has_notice=_has_notice(found.get("resourceStatus", {}).get("upcomingMaintenance", {}), now),
     )
+
+
+def _place(topology: Mapping[str, str]) -> tuple[str, ...]:
+    """Say where an instance runs, if Compute Engine says all of it."""
+    place = tuple(topology.get(part, "") for part in ("cluster", "block", "subblock"))
+    return place if all(place) else ()
 
 
 def _has_notice(maintenance: Mapping[str, Any], now: float) -> bool:

@@ -1,6 +1,8 @@
 """Rules of instances and of what else is said to them once they are there."""
 
 import dataclasses
+import hashlib
+import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from ..cloud import Cloud
 
 RUNS = ("PROVISIONING", "STAGING", "RUNNING")
+HOSTS_OF_SUBBLOCK, HOSTS_OF_BLOCK = 16, 256
+"""Made up: what Compute Engine has differs by machine and zone."""
 STOPPED_ONLY = {"setMachineType": "machineType", "setServiceAccount": "serviceAccounts"}
 
 
@@ -79,7 +83,8 @@ class Instances(Rules):
     def made(self, cloud: "Cloud", thing: Thing) -> None:
         zone = "/".join(thing.id.split("/")[:4])
         disks = [{"kind": "compute#attachedDisk", "index": place, **_attached(cloud, thing, disk, place, zone)} for place, disk in enumerate(thing["disks"])]
-        cloud.note(thing, disks=disks)
+        has_gpus = bool((facts.machine(thing["machineType"].rpartition("/")[2]) or {}).get("gpus"))
+        cloud.note(thing, disks=disks, **({"_host": _free_host(cloud, thing)} if has_gpus else {}))
         count(cloud, thing, 1)
 
     def check_delete(self, cloud: "Cloud", thing: Thing) -> None:
@@ -105,17 +110,25 @@ class Instances(Rules):
 
 
 def _topology(cloud: "Cloud", thing: Thing) -> dict[str, Any]:
-    """Give where an instance with GPUs runs: hosts of one reservation or zone fill a sub-block after the other."""
-    if thing["status"] != "RUNNING" or not (facts.machine(thing["machineType"].rpartition("/")[2]) or {}).get("gpus"):
+    """Give where an instance with GPUs runs."""
+    if thing["status"] != "RUNNING" or "_host" not in thing.properties:
         return {}
-    number = int(thing["id"]) % 10_000
+    placed, number = thing["_host"]
     block, subblock, host = (
-        verbs.fingerprint([thing.region, what, number // size]).replace("/", "a") for what, size in (("block", 256), ("subblock", 16), ("host", 1))
+        hashlib.md5(f"{placed} {what} {number // size}".encode()).hexdigest()
+        for what, size in (("block", HOSTS_OF_BLOCK), ("subblock", HOSTS_OF_SUBBLOCK), ("host", 1))
     )
     return {
         "physicalHost": f"/{block}/{subblock}/{host}",
         "physicalHostTopology": {"cluster": f"{thing.region}-cluster-1", "block": block, "subblock": subblock, "host": host},
     }
+
+
+def _free_host(cloud: "Cloud", thing: Thing) -> list[Any]:
+    """Give an instance the first free host: those of one zone, or of one placement policy in it, fill a sub-block after the other."""
+    placed = f"{thing.region} {' '.join(sorted(thing.get('resourcePolicies', ())))}"
+    taken = {other["_host"][1] for other in cloud.store.all("compute.instances") if other.get("_host", [None])[0] == placed}
+    return [placed, next(number for number in itertools.count() if number not in taken)]
 
 
 @rules_of("compute.disks")
