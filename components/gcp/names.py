@@ -89,7 +89,12 @@ class Names:
         """Describe an object that can't have labels; the description ends with the stack's mark."""
         import pulumi
 
-        return pulumi.Output.concat(f"{what} of cluster {self.cluster}, stack {self.stack}, ", OWNER_LABEL, "=", self.owner)
+        return pulumi.Output.concat(what, whose(self.cluster, self.stack), OWNER_LABEL, "=", self.owner)
+
+
+def whose(cluster: str, stack: str) -> str:
+    """Give the part of a description that says whose an object is: two clusters may have stacks of one name."""
+    return f" of cluster {cluster}, stack {stack}, "
 
 
 def names(cluster: ClusterSpec, stack: str, owner: "pulumi.Input[str]") -> Names:

@@ -10,7 +10,7 @@ import yaml
 
 from blueprints.live import account
 
-from ..names import STACK_TAG
+from ..names import CLUSTER_TAG, STACK_TAG
 from . import read
 from .session import Session, code, home_region
 
@@ -85,15 +85,16 @@ def _region(session: Session, region: str) -> str:
 
 
 def _rooms(session: Session, asked: account.Questions) -> tuple[account.Room, ...]:
-    """Count what others use: what the stack has already created needs no further quota."""
+    """Count what others use: what the stack has already created needs no further quota. Two clusters may have stacks of one name."""
     if asked.network is not None:
         return ()
     there = {
         "networks": session.pages("ec2", "describe_vpcs", "Vpcs"),
         "public addresses": iter(session.call("ec2", "describe_addresses")["Addresses"]),
     }
+    own = {CLUSTER_TAG: asked.cluster, STACK_TAG: asked.stack}.items()
     return tuple(
-        account.Room(what, number, read.quota(session, service, number), sum(1 for one in there[what] if read.tags(one).get(STACK_TAG) != asked.stack))
+        account.Room(what, number, read.quota(session, service, number), sum(1 for one in there[what] if not own <= read.tags(one).items()))
         for what, service, number in _ROOMS
     )
 

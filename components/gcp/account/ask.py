@@ -53,8 +53,10 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
         offered=read.offered(described),
         machines=read.machines(described),
         quotas=read.quotas(region, asked.quotas),
-        rooms=asker.answer("rooms", (), lambda: read.networks(session, asked.stack)),
-        network=asker.answer("network", None, lambda: read.network(session, asked.network, asked.stack) if asked.network else None),
+        rooms=asker.answer("rooms", (), lambda: read.networks(session, cluster=asked.cluster, stack=asked.stack)),
+        network=asker.answer(
+            "network", None, lambda: read.network(session, asked.network, cluster=asked.cluster, stack=asked.stack) if asked.network else None
+        ),
         subnets=asker.answer("subnets", none, lambda: _each(asked.subnets, lambda one: read.subnet(session, one))),
         neighbours=asker.answer("machines in the hosts' subnet", (), lambda: _neighbours(session, asked)),
         reservations=asker.answer("reservations", none, lambda: _each(asked.reservations, lambda one: read.reservation(session, one))),

@@ -15,7 +15,7 @@ from blueprints.spec import CapacityKind
 from .. import machines as machines_by_family
 from .. import neighbours as beside
 from .. import rest
-from ..names import CLUSTER_LABEL, STACK_LABEL, label
+from ..names import CLUSTER_LABEL, STACK_LABEL, label, whose
 from .session import Session
 
 _UP, _ANYWHERE = "UP", "0.0.0.0/0"
@@ -79,12 +79,12 @@ def quotas(region: Mapping[str, Any], wanted: Iterable[str]) -> dict[str, float 
     return {code: limits.get(code) for code in wanted}
 
 
-def networks(session: Session, stack: str) -> tuple[account.Room, ...]:
+def networks(session: Session, *, cluster: str, stack: str) -> tuple[account.Room, ...]:
     """Read how many networks the project may have, and how many it has beside the stack's own."""
     limit = next((one for one in session.get("").get("quotas", ()) if one["metric"] == "NETWORKS"), None)
     if limit is None:
         return ()
-    own = f", stack {stack}, "
+    own = whose(cluster, stack)
     taken = sum(1 for one in session.items("global/networks") if own not in one.get("description", ""))
     return (account.Room("networks", "NETWORKS", float(limit["limit"]), taken),)
 
@@ -102,7 +102,7 @@ def storage_zones(session: Session, storage_class: str) -> frozenset[str]:
     return frozenset(name for name in names if name.startswith(f"{session.region}-"))
 
 
-def network(session: Session, ident: str, stack: str) -> account.Network | None:
+def network(session: Session, ident: str, *, cluster: str, stack: str) -> account.Network | None:
     """Describe a network with the ranges of its subnets that are not the stack's own; names resolve in every network."""
     project, name = _place(session, ident)
     try:
@@ -115,7 +115,7 @@ def network(session: Session, ident: str, stack: str) -> account.Network | None:
         return None
     if project != session.project:  # a stack creates no subnets there
         return account.Network(ident, (), True, way_out="nat")
-    own = f", stack {stack}, "
+    own = whose(cluster, stack)
     subnets = [one for one in session.everywhere("subnetworks", project=project) if _last(one["network"]) == name and own not in one.get("description", "")]
     ranges = [(one["name"], cidr) for one in subnets for cidr in (one["ipCidrRange"], *(more["ipCidrRange"] for more in one.get("secondaryIpRanges", ())))]
     return account.Network(ident, (), True, taken=tuple(sorted(ranges)), way_out="nat" if _leads_out(session, name, project=project) else "none")

@@ -120,10 +120,13 @@ def test_the_catalogue_says_of_every_machine_what_the_account_says(cloud: Simula
 
 def test_what_the_stack_has_made_already_needs_no_room_again(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cloud.set("quotas", {"L-F678F1CE": 1, "L-0263D0A3": 1})
-    cloud.make("ec2.Vpc", cidrBlock="10.9.0.0/16", tags={"clusterwright:stack": "local"})
-    cloud.make("ec2.Eip", tags={"clusterwright:stack": "local"})
+    own = {"clusterwright:cluster": "tiny", "clusterwright:stack": "local"}
+    cloud.make("ec2.Vpc", cidrBlock="10.9.0.0/16", tags=own)
+    cloud.make("ec2.Eip", tags=own)
     blueprint = {"name": "tiny", "access": {"allowed_cidrs": ["192.0.2.0/24"]}, "network": {"region": REGION}, "pools": {"a": {"nodes": 1}}}
     assert of_account(checked(tmp_path, blueprint, capsys)) == []
+    found = of_account(checked(tmp_path, {**blueprint, "name": "theirs"}, capsys, status=EXIT_INVALID))
+    assert {code for code, *_ in found} == {"CW804"}, "another cluster's stack of that name is not this one"
 
 
 def test_faults_of_the_account_are_found(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

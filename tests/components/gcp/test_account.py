@@ -195,7 +195,7 @@ def test_a_zone_has_to_have_the_service_of_the_file_system(project: SimulatedClo
 def test_a_network_that_is_made_needs_room_for_it(project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project.set("quotas", {"NETWORKS": 1})
     assert of_project(checked(tmp_path, blueprint(), capsys)) == []
-    body = {"name": "theirs", "autoCreateSubnetworks": False, "description": "Network of cluster c, stack other, clusterwright-owner=0"}
+    body = {"name": "theirs", "autoCreateSubnetworks": False, "description": "Network of cluster other, stack local, clusterwright-owner=0"}
     project.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{PROJECT}/global/networks", body=body)
     assert of_project(checked(tmp_path, blueprint(), capsys, status=EXIT_INVALID)) == [("CW804", "error", "network")]
     project.request("compute.googleapis.com", "DELETE", f"/compute/v1/projects/{PROJECT}/global/networks/theirs")

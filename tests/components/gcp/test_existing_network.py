@@ -117,13 +117,14 @@ def test_the_stacks_own_subnet_is_no_subnet_of_others_and_a_gateway_of_the_site_
     }
     steps.ask(project, "POST", f"regions/{REGION}/subnetworks", mine)
     theirs = ("theirs", "10.0.0.0/20")
-    found = read.network(Session(REGION), "ours", "dev")
+    found = read.network(Session(REGION), "ours", cluster="c", stack="dev")
     assert found is not None
     assert (found.taken, found.way_out) == ((theirs,), "none")
-    assert (read.network(Session(REGION), network_name, "other") or found).taken == (("mine", "10.20.0.0/20"), theirs)
+    for other in ({"cluster": "c", "stack": "other"}, {"cluster": "d", "stack": "dev"}):
+        assert (read.network(Session(REGION), network_name, **other) or found).taken == (("mine", "10.20.0.0/20"), theirs)
     route = {"name": "out", "network": network_name, "destRange": "0.0.0.0/0", "nextHopIp": "10.0.0.9", "priority": 10}
     steps.ask(project, "POST", "global/routes", route)
-    assert (read.network(Session(REGION), "ours", "dev") or found).way_out == "nat"
+    assert (read.network(Session(REGION), "ours", cluster="c", stack="dev") or found).way_out == "nat"
 
 
 @pytest.mark.engine
