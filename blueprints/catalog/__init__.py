@@ -3,7 +3,7 @@
 from .accelerators import Accelerator, MigProfile, accelerators, is_other_gpu
 from .addons import Addon, InstalledBy, When, addons
 from .change_costs import ChangeCost, OtherCost, change_costs
-from .fabrics import Expectation, Extrapolation, Fabric, expected_busbw, extrapolation, fabrics, is_known_for_fewer
+from .fabrics import RDMA_PREFIX, Expectation, Extrapolation, Fabric, expected_busbw, extrapolation, fabrics, is_known_for_fewer
 from .folders import taken_folders
 from .identifiers import IdentifierForm, identifier_forms, identifier_parts, partition_of, partitions
 from .kubernetes import (
@@ -32,6 +32,7 @@ from .storage import Addresses, Peered, Rate, Run, StorageClass, Tier, storage_c
 from .targets import Built, ControlSize, Managed, Networks, Refusal, Target, machine_target, target, target_names
 
 __all__ = [
+    "RDMA_PREFIX",
     "VENDOR_ARCHIVES",
     "Accelerator",
     "Addon",

@@ -18,6 +18,7 @@ class When(enum.StrEnum):
     METRICS = "metrics"
     GPUS = "gpus"
     SIMULATED_GPUS = "simulated-gpus"
+    FABRICS = "fabrics"
     POD_NETWORK = "pod-network"
     OWN_NETWORK = "own-network"
     SECONDARY_NETWORKS = "secondary-networks"

@@ -14,6 +14,8 @@ _UNITS = {"M": 1 << 20, "G": 1 << 30}
 _BYTES_PER_GB, _US = 1e9, 1e-6
 _PAIR = 2
 """Nodes of the smallest job over a fabric, on which most figures were measured."""
+RDMA_PREFIX = "rdma/"
+"""Of the resources of the RDMA shared device plugin, as it names them by default."""
 _NODE, _DOMAIN = "nvlink", "nvlink-domain"
 
 
@@ -65,12 +67,19 @@ class Fabric:
     """Appears in NCCL's log (NCCL_DEBUG=INFO) when the fabric is used; empty: no line of the log shows it."""
     bad_log_lines: tuple[str, ...]
     """Appear when it isn't."""
+    pod_link: str
+    """The kind of link (`infiniband`, `ether`) by which NICs are found whose devices pods get; empty: pods get none."""
     direct: bool
     """Whether every connection shows GPUDirect RDMA in NCCL's log (`via NET/…/GDRDMA`)."""
     expected: tuple[Expectation, ...]
     source: str
     as_of: str
     note: str
+
+    @property
+    def pod_resource(self) -> str:
+        """Name the resource by which a pod asks for the devices of this fabric (`rdma/ib_ndr`); empty: none. The plugin takes letters, digits and underscores."""
+        return f"{RDMA_PREFIX}{self.name.replace('-', '_')}" if self.pod_link else ""
 
     def environment_for(self, machine_name: str) -> Mapping[str, str]:
         """Give the variables for jobs on nodes of one machine."""
@@ -191,6 +200,7 @@ def _fabric(name: str, entry: Mapping[str, Any]) -> Fabric:
         "daemon": entry.get("daemon", ""),
         "daemon_arguments": entry.get("daemon_arguments", ""),
         "machine_daemon_arguments": entry.get("machine_daemon_arguments", {}),
+        "pod_link": entry.get("pod_link", ""),
         "direct": entry.get("direct", False),
     }
     return Fabric(name=name, **{**entry, **read})

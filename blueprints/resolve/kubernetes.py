@@ -81,6 +81,7 @@ def chosen_addons(context: Context, node_sets: Sequence[spec.NodeSet]) -> tuple[
         When.METRICS: context.blueprint.monitoring.metrics and not counts.kubernetes_offering(context).is_managed,
         When.GPUS: any(not one.simulated for one in gpus),
         When.SIMULATED_GPUS: any(one.simulated for one in gpus),
+        When.FABRICS: any(one.fabric is not None and catalog.fabrics()[one.fabric.name].pod_link for one in node_sets),
         When.POD_NETWORK: not counts.kubernetes_offering(context).is_managed,
         When.SECONDARY_NETWORKS: has_secondary_networks(context),
         When.OWN_NETWORK: not counts.kubernetes_offering(context).is_managed,
@@ -143,7 +144,7 @@ def _installed(context: Context, wanted: set[str], present: dict[When, bool]) ->
             is_wanted = present[one.when] and (one.when != When.POD_NETWORK or one.name == asked.pod_network)
         else:
             is_wanted = one.name in wanted or asked.addons.get(one.name, present[one.when] and not wanted & {*one.excludes})
-        if is_wanted and not (context.is_rehearsal and one.when == When.GPUS):
+        if is_wanted and not (context.is_rehearsal and one.when in (When.GPUS, When.FABRICS)):
             yield one
 
 

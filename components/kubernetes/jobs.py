@@ -4,6 +4,7 @@ Source: Kubernetes batch/v1; JobSet v0.10 (jobset.x-k8s.io/v1alpha2); training-o
 """
 
 import dataclasses
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -61,6 +62,16 @@ class Job:
     """File systems of the cluster, for a job that runs as one of its users."""
     uid: int = 0
     """The user's number, and that of the user's own group; counts with `mounts`."""
+    rdma: str = ""
+    """The resource by which pods get the devices of the pool's fabric; empty: they need none."""
+    uses_host_network: bool = False
+    """Programs reach the fabric from the host's network only."""
+    environment_script: str = ""
+    """A file in the image that processes source before `environment` is set; empty: none."""
+
+
+MEMORY = "shared-memory"
+"""The volume at /dev/shm: NCCL's processes of one node exchange data there, and a pod has 64 MiB of it by itself."""
 
 
 def manifests(job: Job, form: str) -> list[dict[str, Any]]:
@@ -75,7 +86,15 @@ def manifests(job: Job, form: str) -> list[dict[str, Any]]:
         raise JobInvalid("a job needs at least one node")
     if not job.command:
         raise JobInvalid("a job needs a command")
-    return FORMS[form](job)
+    return FORMS[form](_with_script(job))
+
+
+def _with_script(job: Job) -> Job:
+    """Have processes source the fabric's script first. The variables are set once more behind it: it may have defaults of its own."""
+    if not job.environment_script:
+        return job
+    again = ("env", *(f"{name}={value}" for name, value in job.environment))
+    return dataclasses.replace(job, command=("bash", "-c", f'source {shlex.quote(job.environment_script)} && exec "$0" "$@"', *again, *job.command))
 
 
 def _job(job: Job) -> list[dict[str, Any]]:
@@ -108,8 +127,12 @@ def _pytorchjob(job: Job) -> list[dict[str, Any]]:
 def _mpijob(job: Job) -> list[dict[str, Any]]:
     if job.mounts:
         raise JobInvalid("an MPIJob starts its processes by SSH servers that run as root, and file systems are for pods of users: choose `--as jobset`")
+    if job.uses_host_network:
+        raise JobInvalid(
+            "an MPIJob runs SSH servers in its pods, and pods of this pool's fabric use the host's network, where the host's own has the port: choose `--as jobset`"
+        )
     slots = max(1, job.gpus_per_node)
-    launcher = _pod(dataclasses.replace(job, gpus_per_node=0, cpus_per_node=0, memory_per_node=""), container="launcher")
+    launcher = _pod(dataclasses.replace(job, gpus_per_node=0, cpus_per_node=0, memory_per_node="", rdma=""), container="launcher")
     # Open MPI: sshd gives its sessions no variables of the container, only those that `-x` names reach other nodes; and the images' user is root, which mpirun refuses by itself (mpirun(1)).
     exported = [word for name, _ in job.environment for word in ("-x", name)]
     launcher["spec"]["containers"][0]["command"] = ["mpirun", "--allow-run-as-root", "-np", str(job.nodes * slots), *exported, *job.command]
@@ -126,6 +149,8 @@ def _mpijob(job: Job) -> list[dict[str, Any]]:
 def _trainjob(job: Job) -> list[dict[str, Any]]:
     if job.mounts:
         raise JobInvalid("Trainer 2.1 can't say as whom a TrainJob runs, and file systems are for pods of users: choose `--as jobset`")
+    if job.rdma:
+        raise JobInvalid("Trainer 2.1 can't say that a TrainJob may lock memory, which RDMA of the pool's fabric needs: choose `--as jobset`")
     trainer: dict[str, Any] = {"image": job.image, "command": [*job.command], "numNodes": job.nodes, "numProcPerNode": max(1, job.gpus_per_node)}
     if requested := _requests(job):
         trainer["resourcesPerNode"] = {"requests": requested, "limits": _limits(requested)}
@@ -215,17 +240,31 @@ def _pod(job: Job, *, container: str) -> dict[str, Any]:
         spec["volumes"] = [{"name": one.claim, "persistentVolumeClaim": {"claimName": one.claim}} for one in job.mounts]
         runs["volumeMounts"] = [{"name": one.claim, "mountPath": one.path} for one in job.mounts]
         runs["securityContext"] = {"allowPrivilegeEscalation": False}
+    if job.rdma:
+        _reach_fabric(job, spec, runs)
     topology = _topology(job)
     return {**({"metadata": {"annotations": topology}} if topology else {}), "spec": spec}
 
 
+def _reach_fabric(job: Job, spec: dict[str, Any], runs: dict[str, Any]) -> None:
+    """Let a container use RDMA: it may lock memory for its NICs, and has room in /dev/shm."""
+    runs.setdefault("securityContext", {})["capabilities"] = {"add": ["IPC_LOCK"]}
+    spec.setdefault("volumes", []).append({"name": MEMORY, "emptyDir": {"medium": "Memory"}})
+    runs.setdefault("volumeMounts", []).append({"name": MEMORY, "mountPath": "/dev/shm"})  # noqa: S108  (shared memory of the container)
+    if job.uses_host_network:
+        spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+
+
 def _requests(job: Job) -> dict[str, Any]:
     wanted = {labels.GPU: job.gpus_per_node, "cpu": job.cpus_per_node, "memory": job.memory_per_node}
+    if job.rdma:
+        wanted[job.rdma] = 1  # all devices of the node come with it
     return {name: value if isinstance(value, str) else str(value) for name, value in wanted.items() if value}
 
 
 def _limits(requested: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in requested.items() if name in (labels.GPU, "memory")}
+    """Give the limits; resources of devices, whose names have a domain, have no others than their requests."""
+    return {name: value for name, value in requested.items() if "/" in name or name == "memory"}
 
 
 def _selector(job: Job) -> dict[str, str]:

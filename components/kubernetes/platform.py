@@ -12,7 +12,7 @@ from blueprints.spec import METALLB, ClusterSpec, FileSystem
 from ..provider.resource import OwnResource
 from . import acceptance, kwok_nodes, load_balancers, queues, secondary_networks, settings
 
-KUEUE, KWOK, TRAINER = "kueue", "kwok", "trainer"
+KWOK, TRAINER = "kwok", "trainer"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,8 +50,9 @@ def install(
     installed: dict[str, OwnResource] = {}
     kubernetes = queues.kubernetes_of(spec)
     names = [name for name, _ in addons]
+    fabrics = {one.fabric.name for one in kubernetes.node_sets if one.fabric}
     for name, version in after_needs(addons):
-        own = settings.of_addon(name, services=kubernetes.service_cidr, monitored=spec.monitoring, addons=names)
+        own = settings.of_addon(name, services=kubernetes.service_cidr, monitored=spec.monitoring, addons=names, fabrics=fabrics)
         installed[name] = OwnResource(
             "clusterwright:kubernetes:Addon",
             f"addon-{name}",
@@ -59,7 +60,7 @@ def install(
             outputs=("content",),
             opts=_within(reached, [*after, *(installed[one] for one in catalog.addons()[name].needs if one in installed)], opts),
         )
-    has_queues = KUEUE in installed
+    has_queues = settings.KUEUE in installed
     balanced = []
     if kubernetes.load_balancer_cidr and METALLB in installed:
         balanced.append(_objects("load-balancers", load_balancers.objects(kubernetes), reached, [installed[METALLB]], opts))

@@ -1,13 +1,14 @@
 """How this project sets add-ons up, where that differs from their own manifests. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import yaml
 
+from blueprints import catalog
 from blueprints.spec import METALLB, POLICY_ENFORCER, Monitoring
 
-from . import labels, monitoring
+from . import labels, monitoring, rdma_devices
 
 IN_ACCOUNTS = {"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]}
 SMALL = {"requests": {"cpu": "20m", "memory": "64Mi"}}
@@ -16,17 +17,25 @@ PROMPT = {"readinessProbe": {"initialDelaySeconds": 0, "periodSeconds": 1}}
 """A controller takes work as soon as it serves. Its own manifest looks 5 to 10 s after the start, and then every 10 to 15 s."""
 KUEUE_NAMES = ("pod", "deployment", "statefulset")
 """Kinds that every part of the cluster uses: Kueue looks at them in accounts' namespaces alone, so that nodes and controllers start without it."""
+KUEUE = "kueue"
 NOT_MONITORED = Monitoring()
 
 
-def of_addon(name: str, *, services: str = "", monitored: Monitoring = NOT_MONITORED, addons: Sequence[str] = ()) -> dict[str, Any]:
+def of_addon(
+    name: str, *, services: str = "", monitored: Monitoring = NOT_MONITORED, addons: Sequence[str] = (), fabrics: Collection[str] = ()
+) -> dict[str, Any]:
     """Give what differs from an add-on's manifests (`manifests.adapt`).
 
     Args:
         services: addresses of the cluster's services.
         monitored: what is kept of metrics, and shown.
         addons: all add-ons that are installed beside it.
+        fabrics: those of the nodes.
     """
+    if name == rdma_devices.ADDON:
+        return rdma_devices.settings(fabrics)
+    if name == KUEUE and rdma_devices.ADDON in addons:
+        return _kueue(without=(catalog.RDMA_PREFIX,))
     if name == monitoring.PROMETHEUS:
         return monitoring.settings(monitored, addons=addons)
     if name == POLICY_ENFORCER:
@@ -34,15 +43,19 @@ def of_addon(name: str, *, services: str = "", monitored: Monitoring = NOT_MONIT
     return dict(_SETTINGS.get(name, {}))
 
 
-def kueue_configuration() -> dict[str, Any]:
+def kueue_configuration(*, without: Sequence[str] = ()) -> dict[str, Any]:
     """Configure Kueue: every job in an account's namespace waits for quota, whether it names a queue or not.
 
     A job that names none gets the namespace's queue `default` when it is created, and can't lose it (LocalQueueDefaulting). `manageJobsWithoutQueueName` would do more than that: it suspends the jobs
     of every JobSet that has no workload, also in namespaces that the selector leaves out, so that the JobSet and Kueue start and stop them in turn (pkg/controller/jobframework/reconciler.go).
 
+    Args:
+        without: how the names of resources begin that have no quota; a job that asks for another resource than queues have is never admitted.
+
     Source: Kueue v0.12, apis/config/v1beta1.
     """
     return {
+        **({"resources": {"excludeResourcePrefixes": [*without]}} if without else {}),
         "apiVersion": "config.kueue.x-k8s.io/v1beta1",
         "kind": "Configuration",
         "health": {"healthProbeBindAddress": ":8081"},
@@ -57,13 +70,13 @@ def kueue_configuration() -> dict[str, Any]:
     }
 
 
-def _kueue() -> dict[str, Any]:
+def _kueue(*, without: Sequence[str] = ()) -> dict[str, Any]:
     def webhooks(prefix: str) -> dict[str, Any]:
         return {"webhooks": [{"name": f"{prefix}{name}.kb.io", "namespaceSelector": IN_ACCOUNTS} for name in KUEUE_NAMES]}
 
     arguments = ["--config=/controller_manager_config.yaml", "--zap-log-level=2", "--feature-gates=TopologyAwareScheduling=true"]
     return {
-        "ConfigMap/kueue-manager-config": {"data": {"controller_manager_config.yaml": yaml.safe_dump(kueue_configuration())}},
+        "ConfigMap/kueue-manager-config": {"data": {"controller_manager_config.yaml": yaml.safe_dump(kueue_configuration(without=without))}},
         "Deployment/kueue-controller-manager": _containers(
             {"name": "manager", "args": arguments, "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT}
         ),
@@ -95,7 +108,7 @@ def _on_nodes(container: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _SETTINGS: dict[str, dict[str, Any]] = {
-    "kueue": _kueue(),
+    KUEUE: _kueue(),
     "jobset": {"Deployment/jobset-controller-manager": _containers({"name": "manager", "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT})},
     "kwok": _kwok(),
     METALLB: _metallb(),

@@ -5,11 +5,11 @@ from typing import Any
 
 import pydantic
 
-from blueprints import durations
+from blueprints import catalog, durations
 from blueprints.language import values
-from blueprints.spec import ClusterSpec, NodeSet, accounts_of_jobs
+from blueprints.spec import ClusterSpec, Kubernetes, NodeSet, accounts_of_jobs
 
-from . import file_systems, jobs, labels, queues
+from . import file_systems, jobs, labels, queues, rdma_devices
 
 
 class JobFile(pydantic.BaseModel):
@@ -85,6 +85,7 @@ def job(asked: JobFile, spec: ClusterSpec, *, user: str) -> jobs.Job:
         environment=tuple({**_of_fabric(node_sets[0]), **asked.environment}.items()),
         tolerations=tuple({"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect} for taint in node_sets[0].taints),
         one_rack=asked.one_rack,
+        **_fabric(node_sets[0], spec.kubernetes),
         **_files(asked.storage, spec, user, account),
     )
 
@@ -105,6 +106,17 @@ def _files(names: Sequence[str], spec: ClusterSpec, user: str, account: str) -> 
     if uid is None:
         raise jobs.JobInvalid(f"a job with storage runs as a user of its account {account}, and {user or 'nobody'} is none of them: name one with --user")
     return {"mounts": tuple(jobs.Mount(file_systems.claim_name(known[name]), known[name].mount) for name in names), "uid": uid}
+
+
+def _fabric(node_set: NodeSet, kubernetes: Kubernetes) -> dict[str, Any]:
+    """Give what pods need to use the pool's fabric beside its environment: devices, where the cluster has the add-on that gives them."""
+    fabric = node_set.fabric
+    if fabric is None:
+        return {}
+    has_devices = any(one.name == rdma_devices.ADDON for one in kubernetes.addons)
+    resource = catalog.fabrics()[fabric.name].pod_resource if has_devices else ""
+    by_host = bool(resource) and rdma_devices.needs_host_network(fabric.name)
+    return {"rdma": resource, "uses_host_network": by_host, "environment_script": fabric.environment_script}
 
 
 def _of_fabric(node_set: NodeSet) -> dict[str, str]:

@@ -241,6 +241,7 @@ _WHERE = {
     catalog.When.SIMULATED_GPUS: "nodes with simulated GPUs",
     catalog.When.POD_NETWORK: "where `pod_network` names it",
     catalog.When.OWN_NETWORK: "on hosts, unless left out",
+    catalog.When.FABRICS: "where nodes have InfiniBand or RoCE",
     catalog.When.SECONDARY_NETWORKS: "where `secondary_networks` names networks",
 }
 

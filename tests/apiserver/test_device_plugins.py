@@ -1,14 +1,17 @@
 """Device plugins for real GPUs as a real API server takes them: the part's own manifest, as the stack applies it. No GPU is here, and no plugin runs."""
 
 import copy
+import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from blueprints import catalog
-from components.kubernetes import manifests
+from components.kubernetes import manifests, rdma_devices
 from components.kubernetes.api import Api, ApiError, key_of
+from tests.apiserver import release
 
 pytestmark = pytest.mark.engine
 
@@ -29,6 +32,34 @@ def test_the_plugin_for_gpus_is_one_that_the_api_server_takes(api: Api) -> None:
         assert container["image"].partition("@")[2] == catalog.addons()[PLUGIN].published[container["image"].partition("@")[0]]
         assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in taken["spec"]["template"]["spec"]["volumes"]}
         assert api.get(key_of(one)) is None, "a dry run leaves nothing"
+
+
+def test_the_plugin_for_rdma_is_one_that_the_api_server_takes(api: Api) -> None:
+    made = release.folder(rdma_devices.ADDON)
+    fabrics = [name for name, known in catalog.fabrics().items() if known.pod_link]
+    images = json.loads((made / "images.json").read_text())
+    found = manifests.adapt(
+        manifests.read(made / "manifests" / rdma_devices.ADDON), group=rdma_devices.ADDON, images=images, settings=rdma_devices.settings(fabrics)
+    )
+    taken = {one["kind"]: api.apply(one, dry_run=True) for one in found}
+    assert set(taken) == {"ConfigMap", "DaemonSet"}
+    [container] = taken["DaemonSet"]["spec"]["template"]["spec"]["containers"]
+    assert container["image"].endswith(f"@{images[catalog.addons()[rdma_devices.ADDON].images[0]]['digest']}")
+
+
+def test_the_program_reads_the_list_that_it_is_given(tmp_path: Path) -> None:
+    """Without NICs it stops behind that, where it looks for the mode of RDMA or for PCI devices; a name that it does not take stops it before."""
+    written = rdma_devices.settings(["ib-ndr", "roce"])["ConfigMap/rdma-devices"]["data"]["config.json"]
+    program = release.folder(rdma_devices.ADDON) / "bin" / rdma_devices.ADDON
+
+    def refuses(text: str) -> bool:
+        file = tmp_path / "config.json"
+        file.write_text(text)
+        answer = subprocess.run([program, f"--config-file={file}"], capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+        return "invalid configuration(s)" in answer.stderr
+
+    assert not refuses(written)
+    assert refuses(written.replace("ib_ndr", "ib-ndr"))
 
 
 def test_a_mistake_in_it_would_be_found(api: Api) -> None:

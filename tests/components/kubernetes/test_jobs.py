@@ -1,6 +1,9 @@
 """Jobs in every form, and what a submission becomes on a cluster. tests/apiserver has the API server judge the forms that it knows."""
 
 import dataclasses
+import json
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,7 @@ import yaml
 
 from blueprints import catalog, spec
 from blueprints.project import project_root
-from components.kubernetes import jobs, labels, submission
+from components.kubernetes import jobs, labels, rdma_devices, settings, submission
 from tests.blueprints import hand_made
 from tests.components.kubernetes import test_queues
 
@@ -165,6 +168,88 @@ def test_processes_of_nccl_tests_on_all_nodes_have_the_environment_of_the_fabric
     assert words[:4] == ["mpirun", "--allow-run-as-root", "-np", "16"]
     named = words[4 : words.index("all_reduce_perf")]
     assert (named[::2], {*named[1::2]}) == (["-x"] * (len(wanted) + 1), {*wanted, "NCCL_DEBUG"})
+
+
+def of_pool_with(fabric: str, *, has_addon: bool = True, **of_fabric: Any) -> jobs.Job:
+    """Give a job of two nodes whose pool has a fabric, in a cluster whose pods get its devices."""
+    between = dataclasses.replace(hand_made.EFA, name=fabric, environment=(("NCCL_IB_HCA", "mlx5"),), **of_fabric)
+    cluster = test_queues.cluster().with_node_sets(lambda one: dataclasses.replace(one, fabric=between))
+    assert cluster.kubernetes
+    addons = (*cluster.kubernetes.addons, *([spec.Addon(rdma_devices.ADDON, "v1")] if has_addon else []))
+    cluster = dataclasses.replace(cluster, kubernetes=dataclasses.replace(cluster.kubernetes, addons=addons))
+    return submission.job(submission.read({"image": "a", "command": ["train", "it"], "nodes": 2}), cluster, user="ada")
+
+
+@pytest.mark.parametrize("form", ["job", "jobset", "pytorchjob", "mpijob"])
+def test_pods_on_infiniband_ask_for_its_devices_and_lock_memory(form: str) -> None:
+    [written] = jobs.manifests(of_pool_with("ib-ndr"), form)[-1:]
+    found = pods(written["spec"]["mpiReplicaSpecs"]["Worker"] if form == "mpijob" else written)
+    assert found
+    for pod in found:
+        [container] = pod["containers"]
+        assert (container["resources"]["requests"]["rdma/ib_ndr"], container["resources"]["limits"]["rdma/ib_ndr"]) == ("1", "1")
+        assert container["securityContext"]["capabilities"] == {"add": ["IPC_LOCK"]}
+        [memory] = [one["name"] for one in container["volumeMounts"] if one["mountPath"] == "/dev/shm"]
+        assert {one["name"]: one.get("emptyDir") for one in pod["volumes"]}[memory] == {"medium": "Memory"}
+        assert "hostNetwork" not in pod
+
+
+def test_a_launcher_of_processes_asks_for_no_devices() -> None:
+    [written] = jobs.manifests(of_pool_with("ib-ndr"), "mpijob")
+    [launcher] = pods(written["spec"]["mpiReplicaSpecs"]["Launcher"])
+    assert "resources" not in launcher["containers"][0]
+
+
+def test_pods_on_roce_use_the_hosts_network_and_one_has_its_name_there() -> None:
+    for pod in pods(jobs.manifests(of_pool_with("roce"), "jobset")):
+        assert (pod["hostNetwork"], pod["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+
+
+@pytest.mark.parametrize(("fabric", "form"), [("roce", "mpijob"), ("roce", "trainjob"), ("ib-ndr", "trainjob")])
+def test_forms_that_can_not_use_a_fabric_are_refused(fabric: str, form: str) -> None:
+    with pytest.raises(jobs.JobInvalid, match="--as jobset"):
+        jobs.manifests(of_pool_with(fabric), form)
+
+
+@pytest.mark.parametrize(("fabric", "has_addon"), [("ib-ndr", False), ("efa", True)])
+def test_pods_ask_for_no_devices_that_nobody_gives(fabric: str, has_addon: bool) -> None:
+    for form in jobs.FORMS:
+        assert "rdma/" not in str(jobs.manifests(of_pool_with(fabric, has_addon=has_addon), form))
+
+
+def test_processes_source_the_script_of_a_fabric_and_then_have_its_variables(tmp_path: Path) -> None:
+    script = tmp_path / "a script"
+    script.write_text("export NCCL_IB_HCA=default OF_SCRIPT=yes\n")
+    [written] = jobs.manifests(of_pool_with("gcp-gib", environment_script=str(script)), "jobset")
+    [pod] = pods(written)
+    words = pod["containers"][0]["command"]
+    assert words[-2:] == ["train", "it"]
+    said = subprocess.run([*words[:-2], "printenv", "NCCL_IB_HCA", "OF_SCRIPT"], capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["mlx5", "yes"]
+    script.unlink()
+    assert subprocess.run([*words[:-2], "true"], capture_output=True, check=False).returncode != 0, "a job without its fabric's settings does not run"
+
+
+def test_what_jobs_ask_for_is_what_the_plugin_offers_and_queues_do_not_count() -> None:
+    fabrics = [name for name, known in catalog.fabrics().items() if known.pod_link]
+    offered = json.loads(rdma_devices.settings(fabrics)["ConfigMap/rdma-devices"]["data"]["config.json"])["configList"]
+    asked = {of_pool_with(name).rdma for name in fabrics}
+    assert asked == {f"rdma/{one['resourceName']}" for one in offered}
+    assert all(re.fullmatch("[a-zA-Z0-9_]+", one["resourceName"]) for one in offered), "the plugin takes no other names"
+
+    def excluded(*addons: str) -> list[str]:
+        text = settings.of_addon("kueue", addons=addons)["ConfigMap/kueue-manager-config"]["data"]["controller_manager_config.yaml"]
+        return list(yaml.safe_load(text).get("resources", {}).get("excludeResourcePrefixes", []))
+
+    assert all(name.startswith(tuple(excluded(rdma_devices.ADDON))) for name in asked)
+    assert excluded("prometheus") == []
+
+
+def test_the_plugin_restarts_with_another_list() -> None:
+    def mark(*fabrics: str) -> Any:
+        return rdma_devices.settings(fabrics)["DaemonSet/rdma-shared-dp-ds"]["spec"]["template"]["metadata"]["annotations"]
+
+    assert mark("roce") == mark("roce") != mark("roce", "ib-ndr")
 
 
 def test_a_job_has_the_environment_of_its_pools_fabric() -> None:
