@@ -17,11 +17,17 @@ LANGUAGE_HOST = "pulumi-language"  # as far as the kernel keeps a command's name
 
 
 def end_with_engine() -> None:
-    """End the program with its engine, which is the parent of the language host that started the program."""
+    """End the program with its engine."""
+    if (found := engine()) is not None:
+        end_with(found)
+
+
+def engine() -> int | None:
+    """Give the process id of the engine of this program, the parent of the language host that started it; None: a test or a debugger started it."""
     host = os.getppid()
-    engine = int(Path(f"/proc/{host}/stat").read_text().rpartition(")")[2].split()[1])
-    if _command(host).startswith(LANGUAGE_HOST):  # anything else is a test or a debugger
-        end_with(engine)
+    if not _command(host).startswith(LANGUAGE_HOST):
+        return None
+    return int(Path(f"/proc/{host}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def end_with(engine: int) -> None:

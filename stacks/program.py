@@ -6,7 +6,7 @@ from pulumi.runtime.config import get_config_env
 from blueprints.finding import Invalid, render
 from blueprints.load import load
 from blueprints.spec import as_record
-from components import engine_watch, this_machine
+from components import debug_messages, engine_watch, this_machine
 from components.cluster import Cluster
 from components.provider import packed
 
@@ -20,6 +20,7 @@ def deploy() -> None:
         pulumi.RunError: the blueprint or a setting is not usable; the text is the whole page.
     """
     engine_watch.end_with_engine()
+    debug_messages.leave_out()
     stack = pulumi.get_stack()
     try:
         chosen = settings.parse(get_config_env(), stack=stack)

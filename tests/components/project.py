@@ -28,10 +28,11 @@ PROGRAM = """
 import json
 import pathlib
 import pulumi
-from components import engine_watch
+from components import debug_messages, engine_watch
 from components.provider.resource import OwnResource
 
 engine_watch.end_with_engine()
+debug_messages.leave_out()
 for one in json.loads(pathlib.Path("resources.json").read_text()):
     inputs = {name: pulumi.Output.secret(value) if name in one["secrets"] else value for name, value in one["inputs"].items()}
     made = OwnResource(one["token"], one["name"], inputs=inputs, outputs=one["outputs"])

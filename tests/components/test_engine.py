@@ -1,5 +1,6 @@
 """Resources of our own provider in the hands of the real engine."""
 
+import json
 import signal
 import subprocess
 
@@ -46,6 +47,18 @@ def test_a_row_ends_with_what_was_changed(project: Project, monkeypatch: pytest.
     change = "text hello → bye"
     assert shown_of_up(project, "bye") == (["  ~ Note note updated"], [change, "writing", change])
     assert shown_of_up(project, "bye") == ([], [])
+
+
+@pytest.mark.parametrize(("words", "are_sent"), [((), False), (("--debug",), True)])
+def test_the_program_sends_debug_messages_to_an_engine_that_shows_them(
+    project: Project, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], are_sent: bool
+) -> None:
+    monkeypatch.setenv("PULUMI_DEBUG_COMMANDS", "true")
+    log = project.folder / "events.jsonl"
+    project.declare(NOTE, "note", path=str(project.folder / "note"), text="hello")
+    project.up("--event-log", str(log), *words)
+    said = [event["diagnosticEvent"] for line in log.read_text().splitlines() if "diagnosticEvent" in (event := json.loads(line))]
+    assert any(one["severity"] == "debug" and "name=note" in one["message"] for one in said) is are_sent
 
 
 def shown_of_up(project: Project, text: str) -> tuple[list[str], list[str]]:

@@ -33,11 +33,12 @@ from components import lasting_imports
 with lasting_imports.without_search_for_garbage():
     from blueprints import load
     from blueprints.facts import Facts
-    from components import contract, engine_watch
+    from components import contract, debug_messages, engine_watch
     from components.aws.offerings.slurm_hosts import SlurmHosts
     from components.aws.target import Aws
 
 engine_watch.end_with_engine()
+debug_messages.leave_out()
 settings = json.loads(pathlib.Path("settings.json").read_text())
 spec = load.examine(settings["blueprint"], target="aws", stack=pulumi.get_stack(), facts=Facts(**settings["machine"]), overrides=settings["set"]).spec
 public, secret = pulumi.Output.from_input, pulumi.Output.secret
