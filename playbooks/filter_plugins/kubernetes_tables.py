@@ -8,6 +8,9 @@ Record = Mapping[str, Any]
 
 POOL, GPU, SIMULATED = "clusterwright.io/pool", "clusterwright.io/gpu", "clusterwright.io/simulated-gpus"
 MULTUS = "/etc/cni/multus"
+REGISTRY_PORT = 5000
+POD_INTERFACES = {"flannel": ("lo", "cni0", "flannel.1")}
+"""Network plug-in → interfaces by which packets to pods leave a node."""
 RACK = "clusterwright.io/rack"
 """As Kueue's topology asks for it (components/kubernetes/labels.py): a node without the label takes no job there."""
 
@@ -21,6 +24,8 @@ class FilterModule:
             "has_untainted": has_untainted,
             "certificate_names": certificate_names,
             "image_tags": image_tags,
+            "image_mirrors": image_mirrors,
+            "pod_interfaces": pod_interfaces,
             "multus_files": multus_files,
         }
 
@@ -72,6 +77,21 @@ def certificate_names(endpoint: str, hosts: Sequence[str]) -> list[str]:
 def image_tags(images: Iterable[str]) -> dict[str, str]:
     """Give the tag of each image of a release by its name (`registry.k8s.io/etcd`)."""
     return {name: tag for name, _, tag in (image.rpartition(":") for image in images)}
+
+
+def image_mirrors(kubernetes: Record, hosts: Sequence[str]) -> list[str]:
+    """Give the registries that serve all images: the site's own, or the one of each host of the control plane.
+
+    Args:
+        hosts: of the control plane.
+    """
+    own = kubernetes.get("registry")
+    return [own] if own else [f"{host}:{REGISTRY_PORT}" for host in hosts]
+
+
+def pod_interfaces(kubernetes: Record) -> list[str]:
+    """Give the interfaces by which packets to pods leave a node."""
+    return list(POD_INTERFACES.get(kubernetes["pod_network"], ()))
 
 
 def multus_files(networks: Sequence[Record], host: str, address: str, links: Sequence[Record], *, interface: str = "") -> list[dict[str, Any]]:

@@ -211,3 +211,13 @@ def test_a_control_plane_that_runs_takes_pods_when_its_pools_become_elastic_and_
         done = subprocess.run(["sh"], input=script, env=environment, capture_output=True, text=True, check=True)
         assert not (run and done.stdout), "the second run changes something"
         assert ((tmp_path / "noted").read_text().strip(), (tmp_path / "taints").read_text().strip()) == after
+
+
+def test_images_come_from_the_sites_registry_or_from_each_host_of_the_control_plane() -> None:
+    assert kubernetes_tables.image_mirrors({"registry": "registry.example.org:5000"}, ["a"]) == ["registry.example.org:5000"]
+    assert kubernetes_tables.image_mirrors({"registry": ""}, ["a", "b"]) == ["a:5000", "b:5000"]
+
+
+def test_packets_to_pods_leave_by_interfaces_of_the_network_plugin() -> None:
+    assert kubernetes_tables.pod_interfaces({"pod_network": "flannel"}) == ["lo", "cni0", "flannel.1"]
+    assert kubernetes_tables.pod_interfaces({"pod_network": "another"}) == []
