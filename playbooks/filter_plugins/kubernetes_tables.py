@@ -27,6 +27,8 @@ class FilterModule:
             "image_mirrors": image_mirrors,
             "pod_interfaces": pod_interfaces,
             "multus_files": multus_files,
+            "multus_files_gone": multus_files_gone,
+            "networks_of": networks_of,
         }
 
 
@@ -108,6 +110,23 @@ def multus_files(networks: Sequence[Record], host: str, address: str, links: Seq
         *folders,
         *({"path": f"{MULTUS}/net.d/{one['name']}.conf", "content": f"{json.dumps(_plugin(one, host, address, links, interface))}\n"} for one in networks),
     ]
+
+
+def networks_of(networks: Sequence[Record], host: str) -> list[Record]:
+    """Give the networks of interfaces that a host has: without an inventory all, and else those that name its hardware address. The former come first."""
+    return [*(one for one in networks if "macs" not in one), *(one for one in networks if host in one.get("macs", ()))]
+
+
+def multus_files_gone(before: Iterable[str], networks: Sequence[Record]) -> list[str]:
+    """Give the files of networks that a host no longer has; those of Multus itself too, where it has none.
+
+    Args:
+        before: the files that are there.
+        networks: those that the host has.
+    """
+    kept = {f"{MULTUS}/net.d/{one['name']}.conf" for one in networks}
+    gone = list(dict.fromkeys(path for path in before if path not in kept))
+    return [path for path in gone if not path.startswith("/etc/cni/net.d/")] if networks else gone
 
 
 def _plugin(network: Record, host: str, address: str, links: Sequence[Record], interface: str) -> dict[str, Any]:

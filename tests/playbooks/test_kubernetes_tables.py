@@ -221,3 +221,14 @@ def test_images_come_from_the_sites_registry_or_from_each_host_of_the_control_pl
 def test_packets_to_pods_leave_by_interfaces_of_the_network_plugin() -> None:
     assert kubernetes_tables.pod_interfaces({"pod_network": "flannel"}) == ["lo", "cni0", "flannel.1"]
     assert kubernetes_tables.pod_interfaces({"pod_network": "another"}) == []
+
+
+def test_a_host_has_the_networks_that_name_its_hardware_address() -> None:
+    everywhere, here, there = {"name": "a"}, {"name": "b", "macs": {"gpu-1": "x"}}, {"name": "c", "macs": {"gpu-2": "y"}}
+    assert kubernetes_tables.networks_of([here, there, everywhere], "gpu-1") == [everywhere, here]
+
+
+def test_files_of_networks_go_with_them_and_those_of_multus_with_the_last() -> None:
+    before = ["/etc/cni/multus/net.d/a.conf", "/etc/cni/multus/net.d/b.conf", "/etc/cni/net.d/00-multus.conf"]
+    assert kubernetes_tables.multus_files_gone(before, [{"name": "a"}]) == ["/etc/cni/multus/net.d/b.conf"]
+    assert kubernetes_tables.multus_files_gone(before, []) == before

@@ -1,9 +1,11 @@
-"""Templates lay out what filters and roles' variables computed: they choose lines, and compute nothing themselves."""
+"""Templates and roles' variables lay out what filters computed: they choose lines, and compute nothing themselves."""
 
 import pathlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import yaml
 from jinja2 import Environment, nodes
 
 from tests.playbooks import templates
@@ -32,6 +34,44 @@ def computed(source: str) -> Iterator[str]:
                 yield f"{node.lineno}: lists that are joined"
             case nodes.Call(node=nodes.Name(name=name)) if name == "namespace":
                 yield f"{node.lineno}: a namespace"
+
+
+STILL = frozenset(
+    {
+        *("access_address_clients", "access_address_back_ports", "gpu_driver_there_names", "gpu_software_is_simulated", "gpu_software_archives"),
+        *(
+            "gpu_software_held",
+            "gpu_software_wanted",
+            "image_check_versions",
+            "in_place_addresses",
+            "kubeadm_control_tags",
+            "lustre_client_fingerprints",
+            "nfs_export_folders",
+        ),
+        *("site_dns_clients", "site_mounts_wanted", "site_mounts_units", "site_mounts_stale", "slurmdbd_published"),
+        *("vendor_archive_origin", "vendor_archive_label"),
+    }
+)
+"""Variables of roles that choose or join values in their own expression, each in one line."""
+
+
+def every_variable() -> Iterator[tuple[str, str]]:
+    """Give each text with an expression in the roles' `vars/main.yml`, with the variable that it is of."""
+
+    def texts(value: Any) -> Iterator[str]:
+        if isinstance(value, str) and ("{{" in value or "{%" in value):
+            yield value
+        elif isinstance(value, dict | list):
+            for one in value.values() if isinstance(value, dict) else value:
+                yield from texts(one)
+
+    for path in sorted((templates.PLAYBOOKS / "roles").glob("*/vars/main.yml")):
+        for name, value in (yaml.safe_load(path.read_text()) or {}).items():
+            yield from ((name, text) for text in texts(value))
+
+
+def test_variables_of_roles_compute_no_more_than_those_known() -> None:
+    assert {name for name, text in every_variable() if [*computed(text)]} == STILL
 
 
 def every_template() -> list[pathlib.Path]:
