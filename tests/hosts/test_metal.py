@@ -67,6 +67,12 @@ def marks(servers: PlainHosts, name: str) -> str:
     return str(json.loads(found).get("stack", ""))
 
 
+def is_marked(servers: PlainHosts, name: str) -> bool:
+    """Wait until a stack has a server."""
+    wait_until(lambda: marks(servers, name) != "", awaiting="the mark of the stack", within_s=SOON_S)
+    return True
+
+
 def changes(said: str) -> set[str]:
     """Give the words for what a run changed."""
     return {words.done for words in progress.WORDS.values() if words.done in said}
@@ -195,11 +201,9 @@ def test_an_up_that_was_killed_goes_on(tmp_path: Path) -> None:
     with plain.plain_hosts("path-killed", 3, names=(CONTROL, LOGIN, "gpu-001"), shared=HOME) as servers:
         write(file, blueprint(servers))
         with deployment("test-metal-killed", tmp_path, target="metal", blueprint=str(file)) as stack:
-            stack.up_until(lambda line: "adopting 1 server" in line)
-            # What the killed run adopted, or still adopts, leaves with the stack.
-            wait_until(lambda: marks(servers, CONTROL) != "", awaiting="the adoption that goes on without its caller", within_s=SOON_S)
+            stack.up_until(lambda line: "adopting 1 server" in line and is_marked(servers, CONTROL))
             stack.down()
-            assert {marks(servers, name) for name in (CONTROL, LOGIN, "gpu-001")} == {""}
+            assert {marks(servers, name) for name in (CONTROL, LOGIN, "gpu-001")} == {""}, "what the killed run adopted leaves with the stack"
             stack.up_until(lambda line: "adopting 1 server" in line)
             stack.up_until(lambda line: "Packages of the server's role" in line)
             stack.up_until(lambda line: "site_mounts" in line)  # the boot program has run: what is installed again must not undo it
