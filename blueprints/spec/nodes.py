@@ -16,7 +16,7 @@ OTHER_NUMBER = cost.in_place(
 LATER_JOBS = cost.in_place("jobs that start from now on have it")
 
 
-IN_DOMAINS = "nvlink-domain"
+IN_DOMAINS = "domain"
 """A placement: nodes start in the NVLink domain of their number, the first of a node set in the first one."""
 
 

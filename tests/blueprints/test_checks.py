@@ -203,12 +203,16 @@ def test_only_a_cloud_that_repairs_reported_hosts_is_told_of_them(target: str, i
     assert said == [f"write `targets.{target}.pools.train.health.on_failure: repair`"] * is_refused
 
 
+def test_no_profile_is_advised_where_none_that_can_be_installed_supports_the_nodes() -> None:
+    train = "{accelerator: gb200, gpus_per_node: 4, nodes: 18, capacity: {kind: block, id: cr-0123456789abcdef0}, partition: {max_time: 60}}"
+    text = f"name: tiny\nnetwork: {{region: us-east-1, zones: [us-east-1-dfw-2a]}}\npools: {{train: {train}}}\n"
+    (unbuilt,) = found(text, target="aws", code=Code.SOFTWARE_NOT_BUILT)
+    assert "targets.aws.software" not in unbuilt.remedy
+
+
 def test_a_planned_target_tells_nothing_of_single_features() -> None:
     text = "name: tiny\npools: {train: {nodes: 1}}\nmonitoring: {metrics: true}\n"
     assert len(found(text, code=Code.FEATURE_NOT_BUILT)) == 1
-    assert (
-        found(text.replace("nodes", "machine: c4a-standard-4, nodes") + "software: ubuntu-24.04-gcp-arm64\n", target="gcp", code=Code.FEATURE_NOT_BUILT) == []
-    )
     planned = text.replace("nodes", "machine: m7g.large, nodes") + "software: ubuntu-24.04-aws-arm64\n"
     assert found(planned, target="aws", code=Code.FEATURE_NOT_BUILT) == [], "its software profile is planned, too"
     assert found(f"{text}scheduler: kubernetes\n", target="aws", code=Code.FEATURE_NOT_BUILT) == [], "its scheduler is planned, too"

@@ -109,5 +109,4 @@ def test_login_nodes_are_advised_the_machine_that_the_target_has_for_the_archite
     assert advised.remedy.startswith("write `machine: c4a-standard-4` under `access`")
     right = findings(tmp_path / "right.yaml", "gcp", ACCESS="machine: c4a-standard-4, allowed_cidrs: [203.0.113.7/32]", **here)
     assert not [one for one in right if one.code is Code.LOGIN_ARCHITECTURE or one.level is finding.Level.ERROR]
-    [unbuilt] = [one for one in right if one.code is Code.SOFTWARE_NOT_BUILT]
-    assert "targets.gcp.software" not in unbuilt.remedy, "no profile that can be installed supports these nodes"
+    assert not [one for one in right if one.code is Code.SOFTWARE_NOT_BUILT]
