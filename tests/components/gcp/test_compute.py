@@ -56,6 +56,14 @@ def test_an_a3_ultra_node_has_its_rdma_interfaces_in_one_network_of_its_zone() -
     assert [one.name for one in programs.of(found, "Firewall") if one.inputs["network"] == "https://link/rdma-network"] == [], "it takes no rules"
 
 
+def test_an_a3_edge_node_is_one_of_eight_gpus_without_a_fabric() -> None:
+    edge = {"machine": "a3-edgegpu-8g", "accelerator": "h100", "gpus_per_node": 8, "nodes": 2, "fabric": "none"}
+    found = programs.program("starter", pools__train=edge)
+    made = the_template(found)
+    assert (made["machineType"], [nic["nicType"] for nic in made["networkInterfaces"]]) == ("a3-edgegpu-8g", ["GVNIC"])
+    assert len(programs.of(found, "Network")) == 1
+
+
 def test_the_image_of_nodes_with_gpus_is_built_on_the_one_that_brings_their_driver() -> None:
     bases = {one.name: one.inputs["base"] for one in h200().resources if one.type == MachineImage.token}
     assert bases == {"image-x86_64": "projects/ubuntu-os-accelerator-images/global/images/ubuntu-accelerator-2404-amd64-with-nvidia-580-v20260522"}
