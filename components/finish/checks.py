@@ -56,6 +56,7 @@ class Code(FindingCode):
     SERVICE_ADDRESS = "CW937", ERROR, "a service of type LoadBalancer gets no address, or one of another range", "look at the log of the Deployment controller in namespace metallb-system"
     NODE_THAT_COMES = "CW938", ERROR, "no node of an elastic pool comes for a pod", "look at `journalctl --unit clusterwright-autoscaler` on the control plane, and `clusterwright kubectl -- describe pods`"
     INTERFACES_OF_POD = "CW939", ERROR, "a pod gets no interface in a secondary network, or an address of another range", "look at the logs of kube-multus-ds and whereabouts in namespace kube-system, and at the journal of containerd on the node"
+    ONE_RACK = "CW949", ERROR, "a gang that asks for one rack runs in several, or waits while a rack has room, or without a reason", "look at `clusterwright kubectl -- get nodes --label-columns=clusterwright.io/rack`, and at the log of kueue-controller-manager in namespace kueue-system"
     GPU_DIAGNOSTICS = "CW940", (ERROR, WARNING, NOTE), "DCGM's diagnostic finds a GPU unfit, or could not run", "look at what the check names; `dcgmi diag` on the node tests again"
     # fmt: on
 
@@ -104,6 +105,7 @@ NAMES = {
     "address of a service": Code.SERVICE_ADDRESS,
     "node that comes for a pod": Code.NODE_THAT_COMES,
     "interfaces of a pod": Code.INTERFACES_OF_POD,
+    "gang in one rack": Code.ONE_RACK,
 }
 """What a document of acceptance calls a check."""
 LEVELS = {"fail": ERROR, "error": ERROR, "warn": WARNING}

@@ -13,7 +13,7 @@ from blueprints.spec import NodeSet
 from ..elastic.kubernetes import model as elastic
 from ..finish import checks, inspection_results
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
-from . import acceptance_jobs, apply, confinement, group, labels, pod_interfaces, queues, readiness, service_addresses, training
+from . import acceptance_jobs, apply, confinement, group, labels, pod_interfaces, queues, racks, readiness, service_addresses, training
 from .acceptance_jobs import AcceptanceInputs, PoolInputs
 from .api import Api, Key
 
@@ -206,6 +206,28 @@ def _queueing(api: Api, inputs: AcceptanceInputs, pool: PoolInputs, work: Work) 
         pool.name, "quota that is free again", "the waiting job runs", "it runs" if freed else "it waits", processes.why("second"), ok=freed
     )
     processes.delete("second")
+    if inputs.has_racks and not pool.is_elastic:
+        yield _one_rack(api, pool, processes)
+
+
+def _one_rack(api: Api, pool: PoolInputs, processes: "_Gangs") -> dict[str, Any]:
+    """A gang that asks for one rack runs in one; where none has room for it, it waits and says why."""
+    known = racks.of_nodes(api.list("v1", "Node"), pool.nodes)
+    fits = racks.most_idle(known, api.list("v1", "Pod")) >= pool.used
+    wanted = f"{pool.used} pods in one rack" if fits else "waits, as no rack has room, with a reason"
+    if unnamed := [name for name in pool.nodes if not known.get(name)]:
+        return acceptance_jobs.check(
+            pool.name, "gang in one rack", wanted, "nodes without a rack", f"{', '.join(unnamed)} lack the label {labels.RACK}", ok=False
+        )
+    processes.submit("one-rack", one_rack=True)
+    reason = "" if fits else processes.waits("one-rack")
+    ran = not reason and processes.runs("one-rack")
+    placed = sorted({known.get(name, name) for name in processes.nodes_of("one-rack")})
+    measured = f"{pool.used} pods in {', '.join(placed)}" if ran else "waits"
+    right = len(placed) == 1 if fits else bool(reason)
+    found = acceptance_jobs.check(pool.name, "gang in one rack", wanted, measured, processes.why("one-rack") or measured, ok=right)
+    processes.delete("one-rack")
+    return found
 
 
 class _Gangs:
@@ -218,9 +240,9 @@ class _Gangs:
         self.submit(name)
         return self.runs(name)
 
-    def submit(self, name: str, *, priority: bool = False) -> None:
+    def submit(self, name: str, *, priority: bool = False, one_rack: bool = False) -> None:
         self._work.say(f"acceptance: submitting gang {name}")
-        apply.apply_one(self._api, _gang(name, self._inputs, self._pool, priority=priority), self._work)
+        apply.apply_one(self._api, _gang(name, self._inputs, self._pool, priority=priority, one_rack=one_rack), self._work)
 
     def runs(self, name: str, *, within_s: float | None = None) -> bool:
         return self._within(lambda: len(self._running(name)) == self._nodes, within_s or RUNS_WITHIN_S, f"gang {name} to run")
@@ -269,7 +291,7 @@ class _Gangs:
         return next((str(one["message"]) for one in conditions if one["type"] == "QuotaReserved" and one["status"] == "False"), "")
 
 
-def _gang(name: str, inputs: AcceptanceInputs, pool: PoolInputs, *, priority: bool) -> dict[str, Any]:
+def _gang(name: str, inputs: AcceptanceInputs, pool: PoolInputs, *, priority: bool, one_rack: bool) -> dict[str, Any]:
     container = {
         "name": "pause",
         "image": acceptance_jobs.image(inputs, acceptance_jobs.PAUSE),
@@ -277,4 +299,4 @@ def _gang(name: str, inputs: AcceptanceInputs, pool: PoolInputs, *, priority: bo
             "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": True, "runAsUser": 65535, "seccompProfile": {"type": "RuntimeDefault"},
         },
     }  # fmt: skip
-    return acceptance_jobs.job(name, inputs, pool, container, gpus=pool.gpus, nodes=pool.used, priority=priority)
+    return acceptance_jobs.job(name, inputs, pool, container, gpus=pool.gpus, nodes=pool.used, priority=priority, one_rack=one_rack)

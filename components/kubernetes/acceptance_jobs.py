@@ -62,6 +62,8 @@ class AcceptanceInputs:
     """Addresses that services of type LoadBalancer get; empty: none."""
     secondary_networks: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     """Pool → network in which its pods can ask for an interface → addresses that they get there."""
+    has_racks: bool = False
+    """The inventory names the rack of every node, so that jobs can ask for one."""
 
 
 def check(subject: str, name: str, expected: str, measured: str, detail: str, *, ok: bool) -> dict[str, Any]:
@@ -83,6 +85,7 @@ LOOK_AT: Mapping[str, str] = {
     "GPUs of a pod": "the log of the device plugin, and the journals of kubelet and containerd on the node",
     "gang of pods": "`clusterwright kubectl -- get clusterqueues,workloads --all-namespaces`",
     "job over quota": "the log of kueue-controller-manager in namespace kueue-system",
+    "gang in one rack": "`clusterwright kubectl -- get nodes --label-columns=clusterwright.io/rack`, and the log of kueue-controller-manager in namespace kueue-system",
     "preemption": "the log of kueue-controller-manager in namespace kueue-system",
     "quota that is free again": "the log of kueue-controller-manager in namespace kueue-system",
     "training job": "the log of kubeflow-trainer-controller-manager in namespace kubeflow-system, and that of jobset-controller-manager in jobset-system",
@@ -107,7 +110,7 @@ def prepare(api: Api, inputs: AcceptanceInputs, pool: PoolInputs, work: Work) ->
 
 def job(
     name: str, inputs: AcceptanceInputs, pool: PoolInputs, container: Mapping[str, Any], *, gpus: int, nodes: int = 1, node: str = "", priority: bool = False,
-    volumes: tuple[dict[str, Any], ...] = (),
+    volumes: tuple[dict[str, Any], ...] = (), one_rack: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Write a job: one pod of one container on each of some nodes.
 
@@ -115,6 +118,7 @@ def job(
         gpus: of each pod.
         node: the only node that it may run on.
         priority: it may take the place of acceptance's other jobs.
+        one_rack: start only where all nodes are in one rack.
     """
     pod = {
         "restartPolicy": "Never",
@@ -131,7 +135,7 @@ def job(
         "completionMode": "Indexed",
         "backoffLimit": 0,
         "suspend": inputs.has_queues,
-        "template": {"spec": pod},
+        "template": {**({"metadata": {"annotations": {labels.REQUIRED_TOPOLOGY: labels.RACK}}} if one_rack else {}), "spec": pod},
     }
     queued = {labels.QUEUE: labels.LOCAL_QUEUE, labels.PRIORITY: priority_class(is_high=priority)} if inputs.has_queues else {}
     metadata = {"name": name, "namespace": NAMESPACE, "labels": {manifests.PART_OF: NAMESPACE, **queued}}

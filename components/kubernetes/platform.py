@@ -76,6 +76,8 @@ def install(
     proven = {"has_queues": has_queues, "proves": {"installed": contents, **(proves or {})}}
     if TRAINER in installed:
         proven["trains"] = True
+    if has_queues and queues.has_racks(spec):
+        proven["has_racks"] = True
     if balanced:
         proven["load_balancer_cidr"] = kubernetes.load_balancer_cidr
     if kubernetes.secondary_networks:
