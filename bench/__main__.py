@@ -1,6 +1,6 @@
 """Measure the bars and print them as JSON; progress goes to standard error.
 
-python -m bench                   # all but those that take long: `from-nothing`, `instance-listing`, `adopted`, `kubernetes`
+python -m bench                   # all but those that take long: `from-nothing`, `instance-listing`, `adopted`, `kubernetes`, `kubernetes-kwok`
 python -m bench starter nodes-64  # some
 """
 
@@ -28,7 +28,7 @@ from .fresh_clone import fresh_clone
 from .gcp import gcp
 from .instance_listing import instance_listing
 from .jobs import jobs
-from .kubernetes import kubernetes
+from .kubernetes import kubernetes, simulated_nodes
 from .live_hosts import live_hosts
 from .offline import offline
 
@@ -109,8 +109,9 @@ MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     "jobs": jobs,
     "adopted": adopted,
     "kubernetes": kubernetes,
+    "kubernetes-kwok": simulated_nodes,
 }
-LONG = ("from-nothing", "instance-listing", "adopted", "kubernetes")
+LONG = ("from-nothing", "instance-listing", "adopted", "kubernetes", "kubernetes-kwok")
 
 
 def _clusterwright(stack: Deployment, command: str, *words: str, **environment: str) -> machine.Measured:

@@ -1,4 +1,4 @@
-"""A Kubernetes cluster of one control plane host and three nodes: up, no-op, a gang of pods, down."""
+"""A Kubernetes cluster of one control plane host and three nodes: up, no-op, a gang of pods, down; and the same with simulated nodes beside."""
 
 import json
 import time
@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from blueprints import spec
 from blueprints.project import project_root
-from components.kubernetes import jobs
+from components.kubernetes import jobs, kwok_nodes
 from components.kubernetes.api import Api
+from components.local.machine import cgroup
 from tests.hosts.deployment import Deployment, deployment, wait_until
 
 from . import machine
@@ -18,6 +20,8 @@ NODES, PODS = 3, 16
 ACCOUNT, USER = "research", "ada"
 PAUSE = "registry.k8s.io/pause"
 GANG_WITHIN_S = 120
+KWOK_NODES, KWOK_PODS = 64, 512
+MEMORY_MIB = 3 * 1000**3 / 1024**2
 
 
 def kubernetes(home: Path) -> Iterator[dict[str, Any]]:
@@ -32,23 +36,43 @@ def kubernetes(home: Path) -> Iterator[dict[str, Any]]:
         yield bar("down of Kubernetes", _clusterwright(stack, "down").wall_s, 10, "s", "clusterwright down")
 
 
-def _gang_s(stack: Deployment) -> float:
+def simulated_nodes(home: Path) -> Iterator[dict[str, Any]]:
+    """The same cluster with nodes beside that exist in the API alone, and pods for all of them."""
+    chosen = {"pools.train.nodes": NODES, "kubernetes.kwok_nodes.train": KWOK_NODES}
+    with deployment("bench", home, blueprint="starter-kubernetes", set=chosen) as stack:
+        up = _clusterwright(stack, "up")
+        what = f"up of Kubernetes with {NODES} nodes and {KWOK_NODES} simulated by kwok, Kueue and JobSet, with acceptance"
+        yield bar(what, up.wall_s, 120, "s", "clusterwright up of starter-kubernetes, set pools.train.nodes and kubernetes.kwok_nodes.train")
+        took = _gang_s(stack, pods=KWOK_PODS, pool=spec.KwokNodes("train", KWOK_NODES).name, tolerations=({"key": kwok_nodes.MARK, "operator": "Exists"},))
+        yield bar(f"{KWOK_PODS} pods run on simulated nodes", took, 15, "s", "a Job of an account, until kwok said of all its pods that they run or have ended")
+        yield bar("memory of all hosts and their pods (PSS)", _memory_mib(stack), round(MEMORY_MIB), "MiB", "sum of Pss in smaps_rollup, after those pods")
+        yield bar("down of Kubernetes with simulated nodes", _clusterwright(stack, "down").wall_s, 10, "s", "clusterwright down")
+
+
+def _gang_s(stack: Deployment, *, pods: int = PODS, pool: str = "train", tolerations: tuple[dict[str, str], ...] = ()) -> float:
     done = stack.clusterwright("kubeconfig", "--user", USER)
     if done.returncode:
         raise RuntimeError(done.stderr)
     api = Api(done.stdout)
-    job = jobs.Job("gang", _pause(stack), ("/pause",), nodes=PODS, gpus_per_node=1, account=ACCOUNT, pool="train")
+    job = jobs.Job("gang", _pause(stack), ("/pause",), nodes=pods, gpus_per_node=1, account=ACCOUNT, pool=pool, tolerations=tolerations)
     wanted = jobs.manifests(job, "job")
     started = time.monotonic()
     for manifest in wanted:
         api.apply(manifest)
 
     def runs() -> bool:
-        pods = api.list("v1", "Pod", namespace=ACCOUNT, labels=f"batch.kubernetes.io/job-name={job.name}")
-        return len([one for one in pods if one["status"].get("phase") == "Running"]) == PODS
+        found = api.list("v1", "Pod", namespace=ACCOUNT, labels=f"batch.kubernetes.io/job-name={job.name}")
+        # A pod that really waits never ends; kwok ends those of a Job at once.
+        return len([one for one in found if one["status"].get("phase") in ("Running", "Succeeded")]) == pods
 
     wait_until(runs, awaiting="the gang to run", within_s=GANG_WITHIN_S)
     return round(time.monotonic() - started, 2)
+
+
+def _memory_mib(stack: Deployment) -> float:
+    """Add up the memory of the processes of all hosts, those of pods among them."""
+    pids = {pid for hostname in stack.leaders() for pid in cgroup.processes(cgroup.of_host(stack.host(hostname)))}
+    return machine.proportional_memory_mib(sorted(pids))
 
 
 def _pause(stack: Deployment) -> str:
