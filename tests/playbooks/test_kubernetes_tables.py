@@ -167,6 +167,9 @@ def test_kubeadm_is_told_the_names_of_the_api_server_and_the_images_of_the_relea
     ]
     assert settings["apiServer"]["certSANs"] == ["10.0.0.9", "127.0.0.1", "localhost", "kubernetes-0", "kubernetes-1"]
     assert (settings["dns"]["imageTag"], settings["etcd"]["local"]["imageTag"]) == ("v1.13.1", "3.6.6-0")
+    # More than the 20 and 50 of their own: a gang of hundreds of pods would wait for them.
+    rates = [{one["name"]: one["value"] for one in settings[program]["extraArgs"]} for program in ("controllerManager", "scheduler")]
+    assert [(int(one["kube-api-qps"]), int(one["kube-api-burst"])) for one in rates] == [(300, 600)] * 2
 
 
 def test_the_name_of_a_control_host_is_in_its_certificate_once() -> None:
