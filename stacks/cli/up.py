@@ -8,8 +8,7 @@ from blueprints.load import Loaded
 from components import release_choices
 from components.finish import inspection_results
 
-from .. import convergence
-from ..drift import repair
+from ..drift import convergence, repair
 from ..engine import commands, locks, operations, secrets
 from ..engine.up import up
 from ..errors import EngineFailed

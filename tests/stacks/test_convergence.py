@@ -15,8 +15,7 @@ from components.inspection import collect, record
 from components.inspection.codes import Code
 from components.inspection.finding import drift
 from components.inspection.layer import Layer
-from stacks import convergence
-from stacks.drift import detect, fix, repair
+from stacks.drift import convergence, detect, fix, repair
 from stacks.drift.report import Report, Result
 from stacks.engine import state
 from tests.drift import examples

@@ -15,12 +15,12 @@ from components.finish import inspection_results
 from components.inspection.finding import in_order
 from components.inspection.layer import Layer
 
-from .acceptance import repaired_hosts
-from .drift import detect, fix, ignore, repair
-from .drift.fix import step
-from .drift.report import fingerprint
-from .engine import state
-from .errors import BadIgnoreFile, Problem
+from ..acceptance import repaired_hosts
+from ..engine import state
+from ..errors import BadIgnoreFile, Problem
+from . import detect, fix, ignore, repair
+from .fix import step
+from .report import fingerprint
 
 LOOKED_AT = (Layer.HOSTS, Layer.SCHEDULER, Layer.VERSIONS, Layer.CAPABILITY)
 RESTORED = repair.Selection(frozenset(fix.Kind) - step.REMOVING)
