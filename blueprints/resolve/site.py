@@ -136,7 +136,7 @@ def state_on(context: Context, *, controllers: int) -> str:
         return ""
     if asked in existing or (asked is None and len(existing) == 1):
         return asked or existing[0]
-    why = "both read and write Slurm's state: the second controller can't take over from a state that was on the first one's disk"
+    why = "both controllers read and write Slurm's state: the second one can't take over what lies on the first one's disk"
     choices = " or ".join(f"`state: {name}`" for name in existing)
     if asked is not None:
         what = f"`control.state` is `{asked}`, which is no existing file system of the blueprint"

@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=(1, 2, 3),
         default=0,
         metavar="LEVEL",
-        help="of DCGM's diagnostic (default: by the pools' health.check); 3 takes 15 minutes",
+        help="level of DCGM's diagnostic (default: by the pools' health.check); 3 takes 15 minutes",
     )
     parser.add_argument("--history", action="store_true", help="list earlier runs instead")
     parser.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")

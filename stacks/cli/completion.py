@@ -30,7 +30,7 @@ _MAKE_IT_SO = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=SHELLS, help="the shell that shall complete words")
+    parser.add_argument("shell", choices=SHELLS, help="the shell that is to complete words")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "\n".join(["Use it like this:", *(f"  {line}" for line in _MAKE_IT_SO.values())])
 

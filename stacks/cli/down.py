@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.forget_secrets(parser)
     options.verbose(parser)
     options.abandon(parser)
-    parser.add_argument("--delete-data", action="store_true", help="delete also database tables and job state on hosts that are released; they stay otherwise")
+    parser.add_argument("--delete-data", action="store_true", help="also delete the database tables and job state on released hosts, which otherwise stay")
     parser.add_argument(f"--{agreement.AGREED}", action="store_true", help="delete without asking what belongs to a checkout that no longer exists")
 
 

@@ -26,7 +26,7 @@ def arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--keep-days", type=options.positive, default=schedule.KEEP_DAYS, metavar="DAYS", help="for how long reports are kept (default: %(default)s)"
     )
-    group.add_argument("--image", default="", help="kubernetes: a container image with a checkout that is set up, in /clusterwright")
+    group.add_argument("--image", default="", help="with `--as kubernetes`: a container image that has a checkout, set up, in /clusterwright")
 
 
 def _every(word: str) -> int:

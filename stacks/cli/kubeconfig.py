@@ -13,7 +13,7 @@ from . import options
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser, applies=True)
-    parser.add_argument("--user", help="whose (default: the stack's administrator)")
+    parser.add_argument("--user", help="whose kubeconfig to write (default: the stack's administrator)")
     parser.add_argument("--days", type=options.positive, default=30, help="how long a user's certificate is valid (default: 30)")
     parser.add_argument("--to", type=Path, metavar="FILE", help="write it to this file, readable by you only (default: standard output)")
 

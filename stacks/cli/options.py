@@ -63,7 +63,7 @@ def abandon(parser: argparse.ArgumentParser) -> None:
         type=_hostlist,
         default="",
         metavar="HOSTS",
-        help="forget these hosts where they can't be released, as what is on them stays (gpu-[003-004])",
+        help="forget these hosts if they can't be released; what is on them stays (gpu-[003-004])",
     )
 
 

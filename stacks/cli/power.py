@@ -33,13 +33,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.blueprint(parser, word=False)
     options.target(parser)
     parser.add_argument("action", choices=[STATUS, *Action], help="`off` asks the operating system to shut down; `hard-off` and `cycle` cut the power")
-    parser.add_argument("hosts", nargs="*", metavar="HOST", help="a host, or a host list: gpu-[001-003] (`status`: default all)")
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="a host, or a host list: gpu-[001-003] (with `status`, all hosts are the default)")
     parser.add_argument("--force", action="store_true", help="switch nodes with jobs, and hosts that were cycled too often")
-    parser.add_argument("--at-most", type=options.positive, metavar="N", help="switch so many hosts of a pool (default: a tenth of it)")
+    parser.add_argument("--at-most", type=options.positive, metavar="N", help="switch at most this many hosts of a pool (default: a tenth of it)")
     parser.add_argument(
-        "--wait", type=int, default=WAIT_S, metavar="SECONDS", help="wait so long for hosts to serve again; 0: don't wait (default: %(default)s)"
+        "--wait", type=int, default=WAIT_S, metavar="SECONDS", help="how many seconds to wait for hosts to serve again; 0: don't wait (default: %(default)s)"
     )
-    parser.add_argument("--try-again", action="store_true", help="try a password again that a BMC refused")
+    parser.add_argument("--try-again", action="store_true", help="try again with a password that a BMC refused")
     parser.add_argument("--yes", action="store_true", help="switch without asking")
     parser.add_argument(
         "--record", action="store_true", help="`status`: record serial numbers and firmware in stacks/Servers.STACK.yaml, which drift checks read"

@@ -20,7 +20,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--requeue", action="store_true", help="put jobs back into the queue instead of waiting for them; jobs that can't be requeued are waited for"
     )
-    parser.add_argument("--wait", type=options.duration, metavar="TIME", help="wait at most so long for jobs (90s, 30m, 1h; default: until they have ended)")
+    parser.add_argument(
+        "--wait", type=options.duration, metavar="TIME", help="how long to wait at most for jobs (90s, 30m, 1h; default: until they have ended)"
+    )
     parser.add_argument("--yes", action="store_true", help="rebuild without asking; required for all hosts of a pool at once")
 
 

@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--wait",
         type=options.duration,
         metavar="TIME",
-        help="wait at most so long for the jobs of a host that restarts (90s, 30m, 1h; default: until they have ended)",
+        help="how long to wait at most for the jobs of a host that restarts (90s, 30m, 1h; default: until they have ended)",
     )
     parser.add_argument("--restart-within", type=options.duration, default=1800.0, metavar="TIME", help="how long a host may take to restart (default: 30m)")
 

@@ -35,10 +35,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpus-per-node", type=int, help="GPUs of each node (default: all)")
     parser.add_argument("--pool", help="the pool (default: the first one with GPUs)")
     parser.add_argument("--account", help="the account that pays (default: the user's)")
-    parser.add_argument("--qos", help="the QOS, which says priority and longest time")
+    parser.add_argument("--qos", help="the QOS, which sets the job's priority and longest time")
     parser.add_argument("--time-limit", help="the longest that the job may run, as Slurm writes it (01:30:00)")
     parser.add_argument(
-        "--storage", type=_names, metavar="NAME,…", help="file systems of the cluster that the job needs, at their usual place; it runs as the user then"
+        "--storage",
+        type=_names,
+        metavar="NAME,…",
+        help="file systems of the cluster that the job needs, mounted at their usual place; the job then runs as the user",
     )
     parser.add_argument("--one-rack", action="store_true", default=None, help="start only where all nodes are in one rack")
     parser.add_argument("words", nargs="*", metavar="FILE.yaml | -- COMMAND", help="a job file, a Kubernetes manifest, or the command to run")

@@ -28,8 +28,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.forget_secrets(parser)
     options.verbose(parser)
     parser.add_argument("--unasked", action="store_true", help="don't validate the blueprint against the target's account or hosts first")
-    parser.add_argument("--as-recorded", action="store_true", help="don't look at the hosts; what became of them since they were configured is not repaired")
-    parser.add_argument("--yes", action="store_true", help="repair also what running jobs may notice, and restart hosts for kernel and drivers, without asking")
+    parser.add_argument(
+        "--as-recorded", action="store_true", help="don't look at the hosts, and repair nothing that changed on them since they were configured"
+    )
+    parser.add_argument("--yes", action="store_true", help="without asking, also repair what running jobs may notice, and restart hosts for kernel and drivers")
     options.abandon(parser)
     rolling.arguments(parser)
 
