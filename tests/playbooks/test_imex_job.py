@@ -41,7 +41,7 @@ class Node:
         """Let scontrol show these nodes."""
         (self.folder / "shown").write_text("".join(SHOWN.format(number) for number in numbers))
 
-    def run(self, context: str, job: int = 42, **variables: str) -> int:
+    def run(self, context: str, job: int = 42, /, **variables: str) -> int:
         environment = {
             "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
             "STATE": str(self.folder),
@@ -64,7 +64,6 @@ class Node:
         found = self.folder / "calls"
         return found.read_text().splitlines() if found.exists() else []
 
-    @property
     def peers(self) -> list[str] | None:
         found = self.folder / "etc/nodes_config.cfg"
         return found.read_text().splitlines() if found.exists() else None
@@ -77,10 +76,10 @@ def node(tmp_path: Path) -> Node:
 
 def test_the_daemon_knows_the_nodes_of_the_job_before_it_begins_and_ends_with_it(node: Node) -> None:
     assert node.run("prolog_slurmd") == 0
-    assert node.peers == ["10.0.1.0", "10.0.1.1"]
+    assert node.peers() == ["10.0.1.0", "10.0.1.1"]
     assert node.calls == ["scontrol --all --oneliner show node train-[0-1]", "systemctl restart nvidia-imex.service"]
     assert node.run("epilog_slurmd") == 0
-    assert node.peers is None, "an idle node is expected to be connected with nobody"
+    assert node.peers() is None, "an idle node is expected to be connected with nobody"
     assert node.calls[2:] == ["systemctl stop nvidia-imex.service", "health"]
 
 
@@ -88,14 +87,14 @@ def test_the_daemon_knows_the_nodes_of_the_job_before_it_begins_and_ends_with_it
 def test_a_job_over_several_domains_has_a_list_for_each(node: Node, own: str, peers: list[int]) -> None:
     node.job(16, 17, 18, 19)
     assert node.run("prolog_slurmd", SLURMD_NODENAME=own) == 0
-    assert node.peers == [f"10.0.1.{number}" for number in peers]
+    assert node.peers() == [f"10.0.1.{number}" for number in peers]
 
 
 def test_a_node_whose_daemon_does_not_become_ready_takes_no_job(node: Node) -> None:
     node.status("WAITING_FOR_RECOVERY")
     assert node.run("prolog_slurmd") == 1
     assert node.calls[-1] == "systemctl stop nvidia-imex.service"
-    assert node.peers is None
+    assert node.peers() is None
 
 
 def test_a_job_whose_nodes_slurm_does_not_show_fails_there(node: Node) -> None:
@@ -108,11 +107,11 @@ def test_jobs_that_share_a_node_have_the_list_of_the_first_and_the_last_ends_the
     node.run("prolog_slurmd", 1)
     node.job(0, 2)
     assert node.run("prolog_slurmd", 2) == 0
-    assert node.peers == ["10.0.1.0", "10.0.1.1"]
+    assert node.peers() == ["10.0.1.0", "10.0.1.1"]
     node.run("epilog_slurmd", 1)
-    assert node.peers is not None
+    assert node.peers() is not None
     node.run("epilog_slurmd", 2)
-    assert node.peers is None
+    assert node.peers() is None
 
 
 @pytest.mark.parametrize("variables", [{"SLURM_JOB_NUM_NODES": "1"}, {"CLUSTERWRIGHT_NODE_ENV": "/dev/null"}])

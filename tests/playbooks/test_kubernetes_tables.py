@@ -108,8 +108,8 @@ def test_the_container_runtime_reads_descriptions_of_devices_where_the_profile_h
 @pytest.mark.parametrize(("gpus", "parts"), [({**GPUS, "simulated": False}, {"driver", "kernel"}), (None, {"kernel"})])
 def test_nodes_with_gpus_get_the_driver_under_either_scheduler(scheduler: str, gpus: Any, parts: set[str]) -> None:
     view = {"slurm": None, "kubernetes": None, scheduler: {"node_sets": [node_set(gpus=gpus)]}}
-    known = {"spec": view, "node_group": "train", "software": {"origins": [], "versions": [["kernel", "6.8"], ["driver", "580.1"]]}}
-    known["spec"]["software"] = known["software"]
+    software = {"origins": [], "versions": [["kernel", "6.8"], ["driver", "580.1"]]}
+    known = {"spec": {**view, "software": software}, "node_group": "train", "software": software}
     assert set(templates.value("kernel_and_drivers_versions", role="kernel_and_drivers", **known)) == parts
 
 

@@ -37,7 +37,11 @@ FULL = dataclasses.replace(
     training=spec.Training(
         "vertex",
         "Vertex AI",
-        (spec.NodeSet("jobs", None, hand_made.hosts("jobs", 4, "", hand_made.P5, role="worker"), (), minimum=0, capacity=spec.Capacity(spec.CapacityKind.SPOT)),),
+        (
+            spec.NodeSet(
+                "jobs", None, hand_made.hosts("jobs", 4, "", hand_made.P5, role="worker"), (), minimum=0, capacity=spec.Capacity(spec.CapacityKind.SPOT)
+            ),
+        ),
     ),
     maintenance=(spec.Window("tuesday", "02:00", 4, "first"),),
     tags=(("team", "nlp"),),
