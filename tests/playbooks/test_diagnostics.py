@@ -1,6 +1,7 @@
 """The diagnostics of `health.check: full`: each fault that counting devices doesn't show is named with its GPU or port and with what ends it, and a tool that fails drains nothing."""
 
 import json
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -436,6 +437,34 @@ def test_a_full_file_system_is_named(host: Host) -> None:
     assert [(one["what"].split(" has ")[0], one["action"]) for one in found["wrong"]] == [("/", "free")]
 
 
+def tracked(off_s: float, leap: str = "Normal") -> str:
+    """Give what `chronyc -c tracking` prints (chronyc(1): the fields of `tracking` in their order; made up)."""
+    return f"A9FEA97B,169.254.169.123,4,1795830000.123456789,{off_s:.9f},-0.000012345,0.000023456,-12.345,0.001,0.045,0.000543210,0.000123456,64.2,{leap}\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        (tracked(61.5), True),
+        (tracked(-3600), True),
+        (tracked(-59.0), False),
+        (tracked(3600, "Not synchronised"), False),
+    ],
+    ids=["ahead", "behind", "a little", "no server answered"],
+)
+def test_a_clock_that_is_far_off_at_two_looks_is_named(host: Host, said: str, wrong: bool) -> None:
+    host.tool("chronyc", said)
+    found = [("its clock is more than 60 s off the time of its servers", "restart-time-service")] if wrong else []
+    assert [host.wrong(), host.wrong()] == [[], found]
+
+
+def test_the_clock_of_a_container_is_its_machine_s(host: Host) -> None:
+    host.tool("chronyc", tracked(3600))
+    (host.root / "run/systemd").mkdir(parents=True)
+    (host.root / "run/systemd/container").write_text("systemd-nspawn")
+    assert [host.wrong(), host.wrong()] == [[], []]
+
+
 FAILING: list[tuple[str, Callable[[Host], None], str]] = [
     (
         "nvidia-smi fails",
@@ -445,6 +474,8 @@ FAILING: list[tuple[str, Callable[[Host], None], str]] = [
     ("nvidia-smi hangs", lambda host: host.tool("nvidia-smi", document(), before="exec sleep 60"), "nvidia-smi gave no answer within 1 s"),
     ("nvidia-smi is cut off", lambda host: host.tool("nvidia-smi", document()[:400]), "nvidia-smi: its answer can't be read"),
     ("nvidia-smi is not there", lambda host: (host.root / "usr/bin/nvidia-smi").unlink(), "nvidia-smi is not installed"),
+    ("chronyc has no daemon", lambda host: host.tool("chronyc", "506 Cannot talk to daemon\n", status=1), "chronyc failed with 1: 506 Cannot talk"),
+    ("chronyc says something new", lambda host: host.tool("chronyc", "1,2,3\n"), "chronyc: its answer can't be read: 1,2,3"),
     ("journalctl fails", lambda host: host.tool("journalctl", "no journal", status=2), "journalctl failed with 2: no journal"),
 ]
 
@@ -455,8 +486,8 @@ def test_a_tool_that_fails_is_said_and_hides_nothing_of_the_others(host: Host, b
     host.look()
     breaks(host)
     host.port("mlx5_0", state="1: DOWN")
-    host.look(within_s={"nvidia-smi": 1, "journalctl": 10})
-    found = host.look(within_s={"nvidia-smi": 1, "journalctl": 10})
+    host.look(within_s={"nvidia-smi": 1, "journalctl": 10, "chronyc": 2})
+    found = host.look(within_s={"nvidia-smi": 1, "journalctl": 10, "chronyc": 2})
     assert [one[: len(said)] for one in found["unasked"]] == [said]
     assert "mlx5_0 port 1 is DOWN and was active" in [one["what"] for one in found["wrong"]]
     assert any("Xid 79" in one["what"] for one in found["wrong"]) is (not said.startswith("journalctl"))
@@ -466,3 +497,8 @@ def test_a_host_without_gpus_asks_no_driver(host: Host) -> None:
     (host.root / "usr/bin/nvidia-smi").unlink()
     (host.root / "proc/driver/nvidia").rmdir()
     assert host.look() == {"wrong": [], "unasked": []}
+
+
+def test_all_tools_together_have_the_time_that_they_are_given() -> None:
+    given_s: int = runpy.run_path(str(ROLE / "files/node_looks.py"))["DIAGNOSED_WITHIN_S"]
+    assert sum(RULES["within_s"].values()) < given_s

@@ -214,7 +214,7 @@ def test_every_action_of_a_rule_is_in_the_catalogue_and_says_what_a_person_does(
             *rules["gpus"],
             *rules["port_counters"],
             *rules["file_systems"].values(),
-            *(rules[name] for name in ("narrow_link", "port_down", "port_slow", "port_falls", "stuck")),
+            *(rules[name] for name in ("narrow_link", "port_down", "port_slow", "port_falls", "imex", "stuck", "clock")),
         )
     }
     assert {*named, *rules["xids"], *rules["recovery_actions"].values()} == {*known["actions"]}

@@ -1,4 +1,4 @@
-"""Ask the driver, the kernel's log and the fabric's ports what counting devices doesn't show, and print what is wrong as JSON.
+"""Ask the driver, the kernel's log, the fabric's ports and the time service what counting devices doesn't show, and print what is wrong as JSON.
 
 Runs on the host as root, called by guard.py where a pool has `health.check: full`; with Python's standard library alone. What counts as wrong, and what ends it, is data (RULES, the role's vars/main.yml).
 A tool that is missing, fails or hangs is no fault of the node: it is printed under `unasked`, and nothing is concluded from it.
@@ -33,6 +33,8 @@ RECOVERY = re.compile(r" to (0x[0-9a-f]+)")
 LONGEST_WORDS = 90
 IMEX_READY, IMEX_CONNECTED = "READY", "CONNECTED"
 """States of a daemon and of a connection in the answer of nvidia-imex-ctl (NVIDIA IMEX Service guide; asked of version 580.178.04 on 2026-11-28)."""
+TRACKED, OFFSET, UNKNOWN_TIME = 14, 4, "Not synchronised"
+"""Of `chronyc -c tracking`: how many fields, which one has the seconds that the clock is off, and the last one where no server answered yet."""
 
 Wrong = dict[str, str]
 
@@ -63,6 +65,7 @@ def main() -> int:
         lambda: ports(rules, given.hardware, state),
         lambda: file_systems(rules, given.hardware),
         lambda: stuck(rules, given.hardware),
+        lambda: clock(rules, given.hardware),
     ):
         try:
             wrong += look()
@@ -239,6 +242,19 @@ def stuck(rules: dict[str, Any], root: str) -> Iterator[Wrong]:
         name, _, rest = word(folder, one, "stat").partition("(")[2].rpartition(")")
         if rest.split()[:1] == ["D"] and word(folder, one, "cmdline"):  # threads of the kernel have no command line
             yield {"what": f"process {one} ({name}) is stuck in the kernel", **rules["stuck"]}
+
+
+def clock(rules: dict[str, Any], root: str) -> Iterator[Wrong]:
+    """Give a clock that is far from the time of its servers, as chrony says (chronyc(1), tracking). A container has its machine's clock."""
+    if os.path.exists(os.path.join(root, "run/systemd/container")) or not found_in(root, "chronyc"):
+        return
+    said = answer(("chronyc", "-c", "-n", "tracking"), root, within_s=rules["within_s"]["chronyc"]).strip()
+    fields = said.split(",")
+    if len(fields) != TRACKED:
+        raise Unasked(f"chronyc: its answer can't be read: {shortened(said)}")
+    off_s, leap = abs(float(fields[OFFSET])), fields[-1]
+    if leap != UNKNOWN_TIME and off_s > rules["clock"]["above_s"]:
+        yield {**rules["clock"], "what": f"its clock is more than {rules['clock']['above_s']} s off the time of its servers"}
 
 
 def answer(words: tuple[str, ...], root: str, *, within_s: float, no_match: int = 0) -> str:

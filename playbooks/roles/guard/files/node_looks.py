@@ -25,7 +25,7 @@ LOST_DISK = "has lost a disk"
 OWN_DISK = re.compile(r"/dev/(?:nvme|md)")
 MOUNTINFO = "/proc/self/mountinfo"
 CONSOLE = "/dev/console"
-DIAGNOSED_WITHIN_S = 35
+DIAGNOSED_WITHIN_S = 37
 """More than its tools are given together, less than slurmd leaves to a health check beside the rest."""
 REPAIRS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "repairs.json")
 """What ends a finding of the diagnostics, by its action, and how often it is tried (blueprints/catalog/repairs.yaml)."""
