@@ -22,6 +22,9 @@ INITIALISED: dict[str, tuple[dict[str, bytes], str]] = {}
 """Stack → files of a backend that has just been given it, and the salt of its secrets in its settings."""
 WRITES_ONCE = {"PULUMI_SKIP_CHECKPOINTS": "true"}
 """The engine writes its record at the end, not after each step, when nobody is to end it before."""
+UNCHANGED = ("same", "refresh", "read")
+PARTS_OF_REPLACE = ("create-replacement", "delete-replaced")
+"""Operations of a run that a preview shows as one, `replace`."""
 NO_PACKAGES = {"PYTHONPATH": str(project_root() / "tests" / "no_packages")}
 """The engine asks that folder's `pip`, and not Python's."""
 PROGRAM = """
@@ -88,6 +91,18 @@ class Project:
         """Run to the end; a run that is to be cut off is started by `run` or `start`."""
         return self.succeed("up", "--yes", "--skip-preview", *words, variables=WRITES_ONCE)
 
+    def up_changes(self, *words: str) -> dict[str, list[str]]:
+        """Run to the end, and give what it did: operation → names of resources in order, those that stay left out. A preview before it would run the program twice."""
+        log = self.folder / "events.jsonl"
+        self.succeed("up", "--yes", "--skip-preview", "--event-log", str(log), *words, variables={**WRITES_ONCE, "PULUMI_DEBUG_COMMANDS": "true"})
+        found: dict[str, list[str]] = {}
+        for line in log.read_text().splitlines():
+            step = json.loads(line).get("resourcePreEvent", {}).get("metadata")
+            if step is not None and step["op"] not in UNCHANGED and step["op"] not in PARTS_OF_REPLACE:
+                found.setdefault(step["op"], []).append(step["urn"].rpartition("::")[2])
+        log.unlink()
+        return {operation: sorted(names) for operation, names in found.items()}
+
     def destroy(self) -> None:
         """Delete all, to the end."""
         self.succeed("destroy", "--yes", "--skip-preview", variables=WRITES_ONCE)
@@ -105,10 +120,20 @@ class Project:
         """The recorded state, as it lies in its file."""
         return (self.state_folder / ".pulumi" / "stacks" / "clusterwright" / f"{self.stack}.json").read_text()
 
+    def resources(self) -> Sequence[Mapping[str, Any]]:
+        """Give the resources that the state records."""
+        latest = json.loads(self.state())["checkpoint"]["latest"] or {}
+        found: Sequence[Mapping[str, Any]] = latest.get("resources", [])
+        return found
+
     def recorded(self, name: str) -> Mapping[str, Any] | None:
         """What the state says of a resource."""
-        latest = json.loads(self.state())["checkpoint"]["latest"] or {}
-        return next((one for one in latest.get("resources", []) if one["urn"].endswith(f"::{name}")), None)
+        return next((one for one in self.resources() if one["urn"].endswith(f"::{name}")), None)
+
+    def exported(self, name: str) -> Any:
+        """Give an output of the stack that is no secret, from the file: the engine would derive the stack's key to read it."""
+        (stack,) = (one for one in self.resources() if one["type"] == "pulumi:pulumi:Stack")
+        return stack["outputs"][name]
 
     def end(self) -> None:
         """End every process group that was started, language hosts and plugins included."""

@@ -105,7 +105,7 @@ class Standing(Deployment):
 
     def fleet(self) -> dict[str, Any]:
         """Give the fleet table, which finishing writes to the controller."""
-        found: dict[str, Any] = json.loads(self.succeed("stack", "output", "fleet"))
+        found: dict[str, Any] = self.exported("fleet")
         return found
 
     def elastic(self) -> Aws:

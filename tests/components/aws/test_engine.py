@@ -58,8 +58,7 @@ def _change_in_place(stack: Standing, cloud: SimulatedCloud) -> None:
     before = _made(cloud)
     stack.change(monitoring__retention_days=90)
     of_database = ["accounting-errors"] if hand_made.slurm(stack.spec).database.placement == "managed" else []
-    assert stack.changes() == {"update": [*of_database, "flow-logs", "image-logs"]}
-    stack.up()
+    assert stack.up_changes() == {"update": [*of_database, "flow-logs", "image-logs"]}
     assert {log["retentionInDays"] for log in cloud.things("cloudwatch.LogGroup")} == {90}
     assert _made(cloud) == before
 
@@ -72,8 +71,7 @@ def _roll(stack: Standing, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatc
     can_start = not any(UNKNOWN_LAYOUT in finding for finding in cloud.audit())
     nodes = {stack.start_node(): True} if can_start else {}
     stack.change(**{f"pools__{pool}__image": OTHER_IMAGE})
-    assert stack.changes() == {"update": [f"{one.hosts.name}-template" for one in stack.spec.node_sets if one.pool == pool]}
-    stack.up()
+    assert stack.up_changes() == {"update": [f"{one.hosts.name}-template" for one in stack.spec.node_sets if one.pool == pool]}
     assert stack.nodes() == nodes, "what runs stays until it is idle, when the elastic program ends what is outdated"
     stack.elastic().terminate([*nodes])
     if can_start:
@@ -91,13 +89,12 @@ def _replace(stack: Standing, cloud: SimulatedCloud) -> None:
     disks = [f"{own}-attachment"] if own else []
     kept = [one for one in _made(cloud) if one[0] not in ("ec2.Instance", "ec2.VolumeAttachment", "lb.TargetGroupAttachment")]
     stack.change(storage__more=MORE)
-    found = {operation: set(names) for operation, names in stack.changes().items()}
+    found = {operation: set(names) for operation, names in stack.up_changes().items()}
     assert found == {
         "create": {"more", "more-file-system", "more-mount-target"},
         "update": {f"{one.hosts.name}-template" for one in spec.node_sets},
         "replace": {*hosts, *targets, *disks},
     }
-    stack.up()
     assert set(kept) <= set(_made(cloud)), "data, addresses and names stay"
 
 

@@ -95,8 +95,7 @@ def test_a_pool_that_is_removed_takes_its_nodes_and_no_others(stack: Standing, c
     before = made(cloud)
     del stack.overrides["pools.dev"]
     stack.change()
-    assert set(stack.changes()["delete"]) >= {"dev-nodes", "dev-template", "dev-placement", "dev-placement-spread"}
-    stack.up()
+    assert set(stack.up_changes()["delete"]) >= {"dev-nodes", "dev-template", "dev-placement", "dev-placement-spread"}
     assert stack.nodes().keys() == {one}
     assert other in before - made(cloud)
     stack.destroy()

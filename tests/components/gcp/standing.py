@@ -104,14 +104,9 @@ class Standing(Project):
                 found.setdefault(step["op"], []).append(step["urn"].rpartition("::")[2])
         return {operation: sorted(names) for operation, names in found.items()}
 
-    def resources(self) -> list[dict[str, Any]]:
-        """Give the recorded resources."""
-        found: list[dict[str, Any]] = json.loads(self.succeed("stack", "export"))["deployment"].get("resources") or []
-        return found
-
     def fleet(self) -> dict[str, Any]:
         """Give the fleet table, which finishing writes to the controller."""
-        found: dict[str, Any] = json.loads(self.succeed("stack", "output", "fleet"))
+        found: dict[str, Any] = self.exported("fleet")
         return found
 
 

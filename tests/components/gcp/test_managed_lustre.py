@@ -128,8 +128,7 @@ def test_an_instance_lives_from_up_to_destroy(tmp_path: Path, cloud: SimulatedCl
         assert [one.what for one in found.found] == ["peering servicenetworking-googleapis-com"]
 
         stack.change(storage__data={**fast, "size": "18000 GiB"})
-        assert stack.changes() == {"update": ["data-file-system"]}
-        stack.up()
+        assert stack.up_changes() == {"update": ["data-file-system"]}
         assert [(one.id, one.properties["capacityGib"]) for one in cloud.things("lustre.instances")] == [(instance.id, "18000")]
         stack.change(storage__data={**fast, "size": "18000 GiB", "throughput": "500 MB/s/TiB"})
         assert "data-file-system" in stack.changes()["replace"], "the tier of an instance can't be changed"

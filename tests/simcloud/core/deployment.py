@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -57,12 +57,6 @@ class Deployment(Project, Generic[_Cloud]):
         done: subprocess.CompletedProcess[str] = self.run(*words)
         assert done.returncode != 0, done.stdout
         return done.stdout + done.stderr
-
-    def resources(self) -> Sequence[Mapping[str, Any]]:
-        """Give the resources that the state records."""
-        latest = json.loads(self.state())["checkpoint"]["latest"] or {}
-        found: Sequence[Mapping[str, Any]] = latest.get("resources", [])
-        return found
 
 
 _Deployment = TypeVar("_Deployment", bound=Deployment[Any])

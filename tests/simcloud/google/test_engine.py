@@ -42,8 +42,7 @@ def test_a_network_with_a_machine_lives_from_up_to_destroy(small: Deployment, cl
     small.up("--refresh", "--expect-no-changes")
 
     small.set(machine="n2-standard-8", ports=128, user_data="#!/bin/sh", targets=["try", "other"])
-    assert {name: sorted(of) for name, of in small.changes().items()} == {"update": ["head", "inside", "nat"]}
-    small.up()
+    assert small.up_changes() == {"update": ["head", "inside", "nat"]}
     (head,) = cloud.things("compute.instances")
     assert (head["machineType"].rpartition("/")[2], head["status"], cloud.things("compute.routers")[0]["nats"][0]["minPortsPerVm"]) == (
         "n2-standard-8",
@@ -52,8 +51,7 @@ def test_a_network_with_a_machine_lives_from_up_to_destroy(small: Deployment, cl
     )
 
     small.set(size=60)
-    assert small.changes()["replace"] == ["head"]
-    small.up()
+    assert small.up_changes()["replace"] == ["head"]
     assert cloud.things("compute.instances")[0]["id"] != head["id"]
 
     cloud.drift(cloud.things("compute.firewalls")[0].id, sourceRanges=["0.0.0.0/0"])
