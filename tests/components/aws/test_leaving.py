@@ -44,18 +44,6 @@ def tags(cloud: SimulatedCloud, instance: str) -> dict[str, str]:
     return found
 
 
-def test_a_plain_destroy_ends_the_nodes_that_run_and_nobody_elses(stack: Standing, cloud: SimulatedCloud) -> None:
-    stack.up()
-    started = stack.start_node()
-    foreign = cloud.make("ec2.Vpc", cidrBlock="10.9.0.0/16", tags={"clusterwright:stack": "dev"})
-    stack.up("--refresh", "--expect-no-changes")
-    assert stack.nodes() == {started: False}
-
-    stack.destroy()
-    assert made(cloud) == {foreign.id}
-    assert cloud.count("ec2.TerminateInstances") == 1
-
-
 @pytest.mark.soak
 def test_without_what_ends_them_nodes_keep_the_stack_from_going(stack: Standing) -> None:
     stack.up()
@@ -102,9 +90,12 @@ def test_a_pool_that_is_removed_takes_its_nodes_and_no_others(stack: Standing, c
     assert cloud.things() == []
 
 
-def test_two_stacks_of_one_name_in_one_account_keep_apart(tmp_path: Path, stack: Standing, cloud: SimulatedCloud) -> None:
+def test_two_stacks_of_one_name_in_one_account_keep_apart_and_a_plain_destroy_ends_the_nodes_of_its_own(
+    tmp_path: Path, stack: Standing, cloud: SimulatedCloud
+) -> None:
     """What has a name of its own in the account (a role) can't be made twice; all else can, and the marks tell whose it is."""
     stack.up()
+    foreign = cloud.make("ec2.Vpc", cidrBlock="10.9.0.0/16", tags={"clusterwright:stack": "dev"})
     started, standing = stack.start_node(), made(cloud)
     with Standing.of(tmp_path / "other", cloud, BLUEPRINT) as other:
         assert "AlreadyExists" in other.fails("up", "--yes", "--skip-preview"), "roles, templates and groups of logs have names of their own"
@@ -117,8 +108,13 @@ def test_two_stacks_of_one_name_in_one_account_keep_apart(tmp_path: Path, stack:
         assert found == ABSENT, "a role of that name is there, and it is the other's"
         other.destroy()
     assert made(cloud) == standing
-    assert stack.nodes() == {started: False}
     stack.up("--refresh", "--expect-no-changes")
+    assert stack.nodes() == {started: False}
+
+    assert cloud.count("ec2.TerminateInstances") == 0
+    stack.destroy()
+    assert made(cloud) == {foreign.id}
+    assert cloud.count("ec2.TerminateInstances") == 1
 
 
 def _asked_for(stack: Standing, other: Standing, name: str) -> dict[str, Any]:
