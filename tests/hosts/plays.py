@@ -37,6 +37,7 @@ def run(
     environment = {
         **os.environ,
         "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
+        "ANSIBLE_FILTER_PLUGINS": str(PLAYBOOKS / "filter_plugins"),  # Ansible finds them beside a play, and this one is elsewhere
         "ANSIBLE_HOME": str(folder / "ansible"),
         "ANSIBLE_PRIVATE_KEY_FILE": str(servers.identity),
         "ANSIBLE_SSH_ARGS": f"-F none -o UserKnownHostsFile={folder / 'known_hosts'} -o BatchMode=yes -o ControlMaster=no {' '.join(QUICK_SSH)}",

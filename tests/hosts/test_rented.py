@@ -154,7 +154,7 @@ def test_the_end_of_an_instance_leaves_nothing_of_it(account: Rented) -> None:
     assert said
     account.ec2.terminate_instances(InstanceIds=[instance])
     wait_until(lambda: not any(instance in one for one in place.left_behind(names)), awaiting="its remains to go", within_s=SOON_S)
-    assert not names.host(instance).state.exists()
+    wait_until(lambda: not names.host(instance).state.exists(), awaiting="its folder to go", within_s=SOON_S)
 
 
 def test_a_host_that_ends_by_itself_is_a_stopped_instance(account: Rented) -> None:
