@@ -184,6 +184,11 @@ class Target:
     note: str
 
     @property
+    def has_images(self) -> bool:
+        """Whether hosts start from images, so that a pool can have one of its own; a site's hosts have their systems already."""
+        return self.hosts == "cloud"
+
+    @property
     def is_built(self) -> bool:
         return bool(self.built)
 

@@ -20,6 +20,12 @@ def is_bought(cluster: spec.ClusterSpec) -> bool:
     return target is not None and target.hosts == "cloud"
 
 
+def has_own_image(cluster: spec.ClusterSpec, node_set: spec.NodeSet) -> bool:
+    """Whether the nodes start from an image of the cluster's owner, which the software profile then says nothing about."""
+    target = target_of(cluster)
+    return target is not None and target.has_images and isinstance(node_set.image, str)
+
+
 def machine_of(cluster: spec.ClusterSpec, name: str) -> catalog.MachineType | None:
     """Return the catalogue entry of a machine on the cluster's target."""
     return catalog.machines(cluster.target).get(name)

@@ -92,7 +92,7 @@ def _matrix(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Do
     reported: set[str] = set()
     for node_set in cluster.node_sets:
         accelerator = lookup.accelerator_of(node_set)
-        if accelerator is None or isinstance(node_set.image, str) or lookup.machine_of(cluster, node_set.hosts.machine.name) is None:
+        if accelerator is None or lookup.has_own_image(cluster, node_set) or lookup.machine_of(cluster, node_set.hosts.machine.name) is None:
             continue
         fabric = node_set.fabric.name if node_set.fabric else None
         for fault in catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink):

@@ -88,11 +88,13 @@ def _rehearsed(context: Context, name: str) -> str:
 
 def _check_architecture(context: Context, node_set: spec.NodeSet, software: spec.Software) -> None:
     architecture = node_set.hosts.machine.arch
-    if software.arch in (processors.ANY, architecture) or context.is_rehearsal or isinstance(node_set.image, str):
+    if software.arch in (processors.ANY, architecture) or context.is_rehearsal:
+        return
+    if context.target.has_images and isinstance(node_set.image, str):
         return
     what = f"the nodes of {node_set.pool} have {architecture} processors, and the software profile `{software.profile}` requires {software.arch}"
     why = "a cluster has one software profile, which is built for one architecture"
-    remedy = "write an `image` of your own for this pool, or move it to another cluster"
+    remedy = "write an `image` of your own for this pool, or move it to another cluster" if context.target.has_images else "move this pool to another cluster"
     if context.blueprint.software:
         remedy += f"; for a cluster with only such nodes, write `software: {_usual(context, architecture)}`"
     context.error(Code.ARCHITECTURES_MIXED, "pools", node_set.pool, what=what, why=why, remedy=remedy)

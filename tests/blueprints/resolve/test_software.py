@@ -9,6 +9,7 @@ from tests.blueprints.resolve import asked
 
 ERROR = "error"
 ARM = {"machine": "p6e-gb200.36xlarge", "nodes": 18, "capacity": "block"}
+TRAYS = {"machine": "gb200-nvl72-tray", "nodes": 18, "fabric": "none"}
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,8 @@ ARM = {"machine": "p6e-gb200.36xlarge", "nodes": 18, "capacity": "block"}
         ("aws", None, {"train": ARM, "cpu": {"machine": "m7i.large", "nodes": 1, "image": "ami-1"}}, "ubuntu-24.04-aws-arm64", set()),
         ("aws", "ubuntu-24.04-aws", {"train": ARM}, "ubuntu-24.04-aws", {(ERROR, Code.ARCHITECTURES_MIXED)}),
         ("aws", "ubuntu-24.04-aws", {"train": {**ARM, "image": "ami-1"}}, "ubuntu-24.04-aws", set()),
+        ("metal", "ubuntu-24.04-metal", {"train": TRAYS}, "ubuntu-24.04-metal", {(ERROR, Code.ARCHITECTURES_MIXED)}),
+        ("metal", "ubuntu-24.04-metal", {"train": {**TRAYS, "image": "ours"}}, "ubuntu-24.04-metal", {(ERROR, Code.ARCHITECTURES_MIXED)}),
         ("local", None, {"train": ARM}, "debian-13", {("note", Code.CAPACITY_IGNORED)}),
     ],
 )
@@ -39,6 +42,12 @@ def test_the_software_profile(target: str, software: str | None, pools: dict[str
     attempted = asked.attempt(pools, target=target, **more)
     assert attempted.spec.software.profile == profile
     assert asked.found(attempted) == codes
+
+
+@pytest.mark.parametrize(("target", "software", "pool", "advised"), [("aws", "ubuntu-24.04-aws", ARM, True), ("metal", "ubuntu-24.04-metal", TRAYS, False)])
+def test_an_image_of_its_own_is_advised_only_where_hosts_start_from_images(target: str, software: str, pool: dict[str, Any], *, advised: bool) -> None:
+    (mixed,) = [one for one in asked.attempt({"train": pool}, target=target, software=software).findings if one.code is Code.ARCHITECTURES_MIXED]
+    assert ("`image`" in mixed.remedy) is advised
 
 
 def test_a_profile_of_another_target_is_answered_with_those_of_this_one() -> None:

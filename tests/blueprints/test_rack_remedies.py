@@ -1,0 +1,34 @@
+"""What is found about machines that NVLink joins, and whether what it advises leads anywhere."""
+
+import pytest
+
+from blueprints import finding, load, read
+from blueprints.codes import Code
+from blueprints.facts import Facts
+
+FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
+
+
+def trays(more: str = "", *, pool: str = "") -> str:
+    """Write the blueprint of four trays of a rack on a site."""
+    hosts = ", ".join(f"t{number}: {{address: 10.20.0.1{number}, rack: r1}}" for number in range(1, 5))
+    inventory = f"inventory: {{hosts: {{c1: {{address: 10.20.0.20}}, {hosts}}}}}\n"
+    train = f'pools: {{train: {{machine: gb200-nvl72-tray, hosts: ["t[1-4]"]{pool}}}}}\n'
+    return f"name: tiny\nnetwork: {{cidr: 10.20.0.0/22}}\ncontrol: {{hosts: [c1]}}\n{more}{train}{inventory}"
+
+
+def examined(text: str, target: str) -> tuple[finding.Finding, ...]:
+    try:
+        return load.from_document(read.from_bytes(text.encode(), file="t.yaml"), target=target, stack="t", facts=FACTS).findings
+    except finding.Invalid as invalid:
+        return invalid.findings
+
+
+def found(text: str, target: str, code: Code) -> list[finding.Finding]:
+    return [one for one in examined(text, target) if one.code is code]
+
+
+@pytest.mark.parametrize("image", ["", ", image: ours"])
+def test_an_image_does_not_exempt_trays_of_a_site_from_what_their_software_must_have(image: str) -> None:
+    conflicts = found(trays("software: ubuntu-24.04\n", pool=f", fabric: none{image}"), "metal", Code.SOFTWARE_CONFLICT)
+    assert [one.what for one in conflicts] == ["the software profile `ubuntu-24.04` has no NVIDIA driver"]
