@@ -235,14 +235,16 @@ def _of_fabric(node_set: NodeSet) -> dict[str, Any]:
 def nvlink_domains(spec: ClusterSpec) -> dict[str, str]:
     """Give the NVLink domain of each of Slurm's nodes whose NVLink reaches other machines: its rack, or where the target starts nodes in domains, one by its number.
 
-    Nothing unless that of all of them is known.
+    Nothing unless that of all of them is known. Beside nodes that start in domains, a lone node is a domain of its own: no other one starts in it.
     """
     joined = [node_set for node_set in spec.node_sets if node_set.scheduler == "slurm" and node_set.hosts.machine.domain_nodes]
     racks = spec.site.distinct_racks if joined and spec.site else {}
+    are_placed = any(node_set.placement == IN_DOMAINS for node_set in joined)
     found: dict[str, str | None] = {}
     for node_set in joined:
         size, names = node_set.hosts.machine.domain_nodes or 1, node_set.hosts.hostnames
-        numbered = {name: f"{node_set.hosts.name}-{number // size + 1}" for number, name in enumerate(names)} if node_set.placement == IN_DOMAINS else {}
+        is_known = node_set.placement == IN_DOMAINS or (are_placed and len(names) == 1)
+        numbered = {name: f"{node_set.hosts.name}-{number // size + 1}" for number, name in enumerate(names)} if is_known else {}
         found |= {name: numbered.get(name) or racks.get(name) for name in names}
     return {name: domain for name, domain in found.items() if domain is not None} if None not in found.values() else {}
 

@@ -184,6 +184,14 @@ def test_nodes_that_start_in_nvlink_domains_are_in_the_domain_of_their_number() 
     assert domains(3, placement="given") == {}, "only a running instance tells"
 
 
+@pytest.mark.parametrize(("placement", "known"), [(spec.IN_DOMAINS, {"train-0": "train-1", "train-1": "train-1", "b-0": "b-1"}), ("given", {})])
+def test_a_lone_node_beside_nvlink_domains_is_one_of_its_own(placement: str, known: dict[str, str]) -> None:
+    joined = dataclasses.replace(clusters.machine(), domain_nodes=2)
+    train = dataclasses.replace(clusters.node_set(nodes=2, on=joined), placement=placement)
+    alone = clusters.node_set("b", nodes=1, on=joined)
+    assert spec.nvlink_domains(clusters.resolved(train, alone)) == known
+
+
 def test_racks_configure_slurm_where_nvlink_joins_their_machines_and_all_are_named() -> None:
     def racks(*named: str, domain: int | None = 18) -> Any:
         hosts = tuple(spec.SiteHost(f"train-{number}", f"10.80.1.{number}", "", rack=rack) for number, rack in enumerate(named))
