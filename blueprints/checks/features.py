@@ -69,10 +69,7 @@ def _software(cluster: spec.ClusterSpec, target: catalog.Target, profiles: tuple
 
 def _supports(cluster: spec.ClusterSpec, profile: str) -> bool:
     """Say whether a profile has what all nodes need."""
-    return all(
-        profile in lookup.supporting_profiles(cluster, one.hosts.machine.arch, lookup.accelerator_of(one), one.fabric.name if one.fabric else None)
-        for one in cluster.node_sets
-    )
+    return all(profile in lookup.profiles_of(cluster, one) for one in cluster.node_sets)
 
 
 def _said(value: Any, path: Path, key: str, built: catalog.Built) -> Iterator[tuple[str, Path]]:

@@ -58,6 +58,12 @@ def supporting_profiles(cluster: spec.ClusterSpec, arch: str, accelerator: catal
     return [profile.profile for profile in alike if not catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink)]
 
 
+def profiles_of(cluster: spec.ClusterSpec, node_set: spec.NodeSet) -> list[str]:
+    """List the target's software profiles that have what these nodes need."""
+    fabric = node_set.fabric.name if node_set.fabric else None
+    return supporting_profiles(cluster, node_set.hosts.machine.arch, accelerator_of(node_set), fabric)
+
+
 def pools_of(cluster: spec.ClusterSpec, blueprint: language.Blueprint) -> Iterator[tuple[str, language.Pool, tuple[spec.NodeSet, ...]]]:
     """List each pool with its node sets, without pools that resolve refused."""
     by_pool: dict[str, list[spec.NodeSet]] = {}

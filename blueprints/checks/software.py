@@ -138,9 +138,22 @@ def _slurm(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
             feature = catalog.slurm_features()[name]
             what = f"Slurm {version} of the profile `{cluster.software.profile}` does not support {feature.what}"
             why = f"Slurm {feature.since} and later supports it"
-            fitting = [one for one in catalog.software_names(cluster.target) if catalog.slurm_has(catalog.profile(one).slurm, name)]
-            remedy = f"choose a profile with a newer Slurm: {', '.join(fitting)}" if fitting else f"choose a profile with Slurm {feature.since} or newer"
+            newer = (one for one in catalog.software_names(cluster.target) if catalog.slurm_has(catalog.profile(one).slurm, name))
+            fitting = [one for one in newer if all(one in lookup.profiles_of(cluster, node_set) for node_set in cluster.node_sets)]
+            none = (
+                f"no software profile of this version with Slurm {feature.since} or newer supports these nodes; {_ways_out(cluster).get(name, 'do without it')}"
+            )
+            remedy = f"choose a profile with a newer Slurm: {', '.join(fitting)}" if fitting else none
             yield finding.Finding(finding.Level.WARNING, Code.SLURM_TOO_OLD, where, what, why, remedy)
+
+
+def _ways_out(cluster: spec.ClusterSpec) -> dict[str, str]:
+    """Give by feature of Slurm what to do where no profile brings a Slurm that has it."""
+    size = next((one.hosts.machine.domain_nodes for one, _ in cluster.slurm_node_sets if one.hosts.machine.domain_nodes), 1)
+    return {
+        "block-sizes": f"write multiples of {size} nodes and no other pool, or do without blocks",
+        "imex": "write `rack` for each host in `inventory.hosts`" if cluster.site else "start NVIDIA's IMEX daemon in your jobs",
+    }
 
 
 def _asked(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[tuple[str, finding.Position]]:

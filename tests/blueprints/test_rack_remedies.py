@@ -2,7 +2,7 @@
 
 import pytest
 
-from blueprints import finding, load, read
+from blueprints import catalog, finding, load, read
 from blueprints.codes import Code
 from blueprints.facts import Facts
 
@@ -32,3 +32,16 @@ def found(text: str, target: str, code: Code) -> list[finding.Finding]:
 def test_an_image_does_not_exempt_trays_of_a_site_from_what_their_software_must_have(image: str) -> None:
     conflicts = found(trays("software: ubuntu-24.04\n", pool=f", fabric: none{image}"), "metal", Code.SOFTWARE_CONFLICT)
     assert [one.what for one in conflicts] == ["the software profile `ubuntu-24.04` has no NVIDIA driver"]
+
+
+A4X = """name: tiny
+network: {region: us-central1, zones: [us-central1-a]}
+pools: {train: {machine: a4x-highgpu-4g, nodes: 20, capacity: {kind: reserved, id: ours}, partition: {exclusive: true}}}
+"""
+
+
+def test_no_profile_is_advised_for_a_newer_slurm_that_the_nodes_cannot_have() -> None:
+    (old,) = found(A4X, "gcp", Code.SLURM_TOO_OLD)
+    assert not [name for name in catalog.software_names("gcp") if name in old.remedy]
+    assert found(A4X.replace("20", "36"), "gcp", Code.SLURM_TOO_OLD) == [], "the way out that it names"
+    assert "multiples of 18 nodes and no other pool" in old.remedy
