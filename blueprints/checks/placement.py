@@ -8,7 +8,7 @@ from ..codes import Code
 from ..document import Document
 from . import lookup
 
-_WARNING = finding.Level.WARNING
+_WARNING, _NOTE = finding.Level.WARNING, finding.Level.NOTE
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -64,9 +64,9 @@ def _domains(
         yield finding.Finding(finding.Level.ERROR, Code.BLOCK_SIZE, where, what, why, remedy)
     elif not is_block and nodes % smallest and nodes > 1:
         what = f"{nodes % smallest} of {nodes} nodes of {machine.name} are in a partly filled NVLink domain"
-        why = f"{sizes} nodes share one domain, which is sold as a whole"
-        remedy = f"write a multiple of {smallest} nodes if you get whole domains"
-        yield finding.Finding(finding.Level.NOTE, Code.DOMAIN_PARTIAL, where, what, why, remedy)
+        why = f"{sizes} nodes share one domain{', which is sold as a whole' if lookup.is_bought(cluster) else ''}"
+        remedy = f"write a multiple of {smallest} nodes if you {'get' if lookup.is_bought(cluster) else 'have'} whole domains"
+        yield finding.Finding(_NOTE, Code.DOMAIN_PARTIAL, where, what, why, remedy)
 
 
 def _unknown_domains(name: str, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
@@ -75,16 +75,19 @@ def _unknown_domains(name: str, node_set: spec.NodeSet, cluster: spec.ClusterSpe
     if node_set.placement == spec.IN_DOMAINS and node_set.partition is not None and not node_set.partition.exclusive:
         what = f"jobs on nodes of {name} may share a node, and then one of them gets no NVLink between machines"
         why = "the daemon that joins a job's nodes (IMEX) knows the nodes of one job at a time"
-        yield finding.Finding(_WARNING, Code.DOMAIN_SHARED, source.where_key("pools", name), what, why, "write `exclusive: true` under `partition`")
+        yield finding.Finding(_WARNING, Code.DOMAIN_SHARED, source.where_key("pools", name), what, why, f"write `pools.{name}.partition.exclusive: true`")
     if size is None or nodes < 2 or node_set.partition is None or node_set.placement == spec.IN_DOMAINS:
         return
     what, where = f"Slurm doesn't know which nodes of {name} share an NVLink domain", source.where_key("pools", name)
+    target = lookup.target_of(cluster)
+    if cluster.site is None and target is not None and target.hosts == "site":
+        why = "NVLink joins the machines of a rack, and no inventory names their racks"
+        yield finding.Finding(_NOTE, Code.DOMAIN_UNKNOWN, where, what, why, "name the hosts in `inventory.hosts`, each with its `rack`")
+        return
     if cluster.site is None:
         if nodes > size:
             why = f"{size} nodes share one, and only a running instance tells in which it is; this version doesn't ask it, so a job can get nodes of several domains"
-            yield finding.Finding(
-                finding.Level.NOTE, Code.DOMAIN_UNKNOWN, where, what, why, f"write pools of {size} nodes, each with the identifier of its own domain"
-            )
+            yield finding.Finding(_NOTE, Code.DOMAIN_UNKNOWN, where, what, why, f"write pools of {size} nodes, each with the identifier of its own domain")
         return
     racks = {host.name: host.rack for host in cluster.site.hosts}
     without = [host for host in node_set.hosts.hostnames if not racks.get(host)]

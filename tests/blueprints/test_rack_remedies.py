@@ -45,3 +45,30 @@ def test_no_profile_is_advised_for_a_newer_slurm_that_the_nodes_cannot_have() ->
     assert not [name for name in catalog.software_names("gcp") if name in old.remedy]
     assert found(A4X.replace("20", "36"), "gcp", Code.SLURM_TOO_OLD) == [], "the way out that it names"
     assert "multiples of 18 nodes and no other pool" in old.remedy
+
+
+def test_trays_without_an_inventory_are_asked_for_their_racks_and_not_for_instances() -> None:
+    text = "name: tiny\npools: {train: {machine: gb200-nvl72-tray, nodes: 36}}\n"
+    (unknown,) = found(text, "metal", Code.DOMAIN_UNKNOWN)
+    assert "instance" not in unknown.why
+    assert unknown.remedy == "name the hosts in `inventory.hosts`, each with its `rack`"
+    assert found(trays(), "metal", Code.DOMAIN_UNKNOWN) == [], "done to the letter"
+
+
+@pytest.mark.parametrize(("target", "text", "is_sold"), [("metal", trays(), False), ("gcp", A4X, True)])
+def test_only_a_cloud_sells_nvlink_domains(target: str, text: str, *, is_sold: bool) -> None:
+    (partial,) = found(text, target, Code.DOMAIN_PARTIAL)
+    assert ("sold" in partial.why) is is_sold
+
+
+def test_jobs_that_may_share_nodes_of_a_domain_are_refused_with_the_key_that_is_named() -> None:
+    shared = A4X.replace(", partition: {exclusive: true}", "")
+    (only,) = found(shared, "gcp", Code.DOMAIN_SHARED)
+    assert "`pools.train.partition.exclusive: true`" in only.remedy
+    assert found(A4X, "gcp", Code.DOMAIN_SHARED) == []
+
+
+def test_a_reservation_of_nvlink_domains_is_not_told_to_be_on_demand() -> None:
+    spread = ", placement: spread, capacity: {kind: reserved, id: ours}"
+    assert found(A4X.replace(", capacity: {kind: reserved, id: ours}", spread), "gcp", Code.PLACEMENT_UNRESERVED) == []
+    assert found(f"name: tiny\npools: {{train: {{machine: n2-standard-8, nodes: 2{spread}}}}}\n", "gcp", Code.PLACEMENT_UNRESERVED)
