@@ -28,7 +28,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             yield from _shared(identifier, names, blueprint, by_pool, source)
         yield from _size(identifier, names, blueprint, by_pool, target, source)
     for name, pool in blueprint.pools.items():
-        yield from _placement(name, pool, source)
+        yield from _placement(name, pool, by_pool.get(name, ()), source)
         yield from _times(name, pool, by_pool.get(name, ()), target, source)
 
 
@@ -80,8 +80,8 @@ def _size(
         yield finding.Finding(_ERROR, Code.PURCHASE_SHARED, where, what, why, "write node counts that add up to one domain")
 
 
-def _placement(name: str, pool: language.Pool, source: Document) -> Iterator[finding.Finding]:
-    if pool.placement != "spread" or pool.bought.kind is not CapacityKind.RESERVED:
+def _placement(name: str, pool: language.Pool, node_sets: tuple[spec.NodeSet, ...], source: Document) -> Iterator[finding.Finding]:
+    if pool.placement != "spread" or pool.bought.kind is not CapacityKind.RESERVED or any(one.placement == spec.IN_DOMAINS for one in node_sets):
         return
     what = f"the pool {name} spreads its nodes, and its capacity is a reservation"
     why = "a reservation does not reserve a spread placement: the cloud can refuse a node although the reservation has a free one"
