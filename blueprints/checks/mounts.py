@@ -17,6 +17,8 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     """Find duplicate and nested mount points, and users without a shared home."""
     owners: dict[str, str] = {}
     for name, entry in blueprint.storage.items():
+        if entry.kind == "object" and blueprint.scheduler == "training":
+            continue  # its mount point means nothing to jobs of a service
         where = source.where("storage", name, "mount")
         if entry.mount in owners:
             what = f"{entry.mount} is the mount point of both {owners[entry.mount]} and {name}"

@@ -27,8 +27,8 @@ _WITH_SCRATCH = (_LUSTRE,)
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find keys that don't apply to a kind of storage, homes on unsuitable storage, and buckets of another cloud."""
     for name, entry in blueprint.storage.items():
-        yield from _keys(name, entry, source)
-        if entry.mount == "/home" and (entry.durability == "scratch" or entry.kind == "object"):
+        yield from _keys(name, entry, blueprint, source)
+        if entry.mount == "/home" and blueprint.scheduler != "training" and (entry.durability == "scratch" or entry.kind == "object"):
             is_bucket = entry.kind == "object"
             what = "the homes are " + ("in a bucket" if is_bucket else "on a file system that loses files when a server fails")
             why = "a bucket has no file owners, permissions or locks" if is_bucket else "files that users can't recreate need persistent storage"
@@ -79,13 +79,18 @@ def _room(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Findi
             yield finding.Finding(_ERROR, Code.STORAGE_MANY, source.where_key("storage", name), what, why, "put several folders on one file system")
 
 
-def _keys(name: str, entry: language.Storage, source: Document) -> Iterator[finding.Finding]:
+def _keys(name: str, entry: language.Storage, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     for key in _MISPLACED[entry.kind]:
         if getattr(entry, key) != language.Storage.model_fields[key].default:
             what = f"`{key}` does not apply to storage of the kind `{entry.kind}`"
             kinds = [kind for kind, keys in _MISPLACED.items() if key not in keys]
             why = f"such storage {_WHOSE.get(key, f'has no `{key}`')}"
-            remedy = f"remove it, or choose a kind that has it: {', '.join(kinds)}"
+            if blueprint.scheduler == "training" and key == "source":
+                remedy = (
+                    "remove it, or remove the entry if the data exists: its jobs see every bucket that they may read" if entry.kind == "object" else "remove it"
+                )
+            else:
+                remedy = f"remove it, or choose a kind that has it: {', '.join(kinds)}"
             yield finding.Finding(_ERROR, Code.STORAGE_KEY_MISPLACED, source.where_key("storage", name, key), what, why, remedy)
     if entry.durability == "scratch" and entry.kind not in _WITH_SCRATCH:
         what = f"storage of the kind `{entry.kind}` can't be `scratch`"

@@ -9,6 +9,7 @@ from ..document import Document, Path
 from . import features, lookup
 
 _ERROR, _WARNING, _NOTE = finding.Level.ERROR, finding.Level.WARNING, finding.Level.NOTE
+_BUCKET = "object"
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -92,8 +93,12 @@ def _mount(service: catalog.Offering, name: str, entry: language.Storage, source
         what = f"jobs of {service.title} can't mount {name}, which is `{entry.kind}`"
         why = f"they mount {known} ({catalog.source(service.source).title})"
         yield finding.Finding(_ERROR, Code.TRAINING_MOUNTS, source.where("storage", name, "kind"), what, why, "choose one of these kinds, or remove it")
+    elif entry.kind == _BUCKET:
+        what = f"`mount` of {name} means nothing to {service.title}: its jobs see the bucket at {root} and the bucket's name"
+        why = f"they see each bucket that they may read there ({catalog.source(service.source).title}), and this one gets a name that nobody else has, when it is created"
+        remedy = f"keep it: `mount` applies to schedulers with hosts; jobs use {root} and the name that the cloud shows"
+        yield finding.Finding(_NOTE, Code.TRAINING_MOUNTS, source.where("storage", name, "mount"), what, why, remedy)
     elif not (entry.mount or "").startswith(f"{root}/"):
         what = f"jobs of {service.title} can't see {name} at {entry.mount}"
         why = f"they see `{entry.kind}` storage below {root} only ({catalog.source(service.source).title})"
-        remedy = f"write `mount: {root}/{name}`" if entry.kind != "object" else f"write `mount: {root}/` and the bucket's name"
-        yield finding.Finding(_ERROR, Code.TRAINING_MOUNTS, source.where("storage", name, "mount"), what, why, remedy)
+        yield finding.Finding(_ERROR, Code.TRAINING_MOUNTS, source.where("storage", name, "mount"), what, why, f"write `mount: {root}/{name}`")

@@ -74,7 +74,7 @@ def _unplaced(context: Context) -> spec.ClusterSpec:
         software=chosen,
         network=spec.Network("", "", "", domain=""),
         access=control.access(context),
-        storage=storage.over_fabric(storage.resolve(context), node_sets, target=context.target.name, profile=chosen.profile),
+        storage=training.mounted(service, storage.over_fabric(storage.resolve(context), node_sets, target=context.target.name, profile=chosen.profile)),
         accounts=() if service else people.accounts(blueprint),
         users=() if service else people.users(blueprint, has_os_login=blueprint.access.os_login and bool(context.target.os_login)),
         simulated=software.simulated(chosen),

@@ -10,6 +10,9 @@ from .context import Context
 
 WORKER = "worker"
 """The role of machines that the service starts for a job and ends with it."""
+BUCKET = "object"
+BUCKET_NAME = "<bucket, known later>"
+"""Names of buckets belong to the whole world: the stack makes one that nobody has, so no blueprint can say it."""
 
 
 def resolve(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Training | None:
@@ -21,6 +24,14 @@ def resolve(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Trainin
         _missing(context)
         return None
     return spec.Training(run_by=offering.name, product=offering.title, node_sets=tuple(_workers(one) for one in node_sets))
+
+
+def mounted(service: spec.Training | None, file_systems: Sequence[spec.FileSystem]) -> tuple[spec.FileSystem, ...]:
+    """Give buckets the folders at which jobs of the service see them: each below the service's own, by the bucket's name, which the cloud's provisioning makes."""
+    if service is None:
+        return tuple(file_systems)
+    root = catalog.offering(service.run_by).mounts.get(BUCKET)
+    return tuple(dataclasses.replace(one, mount=f"{root}/{BUCKET_NAME}") if root and one.kind == BUCKET else one for one in file_systems)
 
 
 def check_built(context: Context) -> None:

@@ -42,6 +42,11 @@ def test_the_stack_has_a_network_only_where_file_systems_need_one() -> None:
     assert served.services == ()
 
 
+def test_a_bucket_is_seen_by_a_name_that_no_blueprint_can_know() -> None:
+    found = cluster(storage={"sets": {"kind": "object", "mount": "/anywhere"}, "home": {"kind": "nfs", "mount": "/mnt/nfs/home", "size": "1 TiB"}})
+    assert [one.mount for one in found.storage] == ["/gcs/<bucket, known later>", "/mnt/nfs/home"]
+
+
 @pytest.mark.parametrize("managed", [False, True, "vertex"])
 def test_the_service_is_the_targets_own_however_it_is_asked_for(managed: bool | str) -> None:
     found = cluster(control={"managed": managed}).training
