@@ -21,7 +21,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     for name, pool in blueprint.pools.items():
         yield from _identifier(name, pool, source)
         yield from _zone(name, pool, cluster, source)
-        yield from _time(name, pool, cluster, source)
+        yield from _time(name, pool, cluster, source, is_service=blueprint.scheduler == "training")
         yield from _endless(name, pool, limits.get(name), source)
         kind = pool.bought.kind
         if kind is CapacityKind.BLOCK and pool.is_elastic:
@@ -77,7 +77,7 @@ def _endless(name: str, pool: language.Pool, limit: str | None, source: Document
     yield finding.Finding(finding.Level.WARNING, Code.BLOCK_WITHOUT_LIMIT, where, what, why, remedy)
 
 
-def _time(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+def _time(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Document, *, is_service: bool) -> Iterator[finding.Finding]:
     bought = pool.bought
     where = source.where("pools", name, "capacity", "max_run")
     if bought.kind is not CapacityKind.FLEX:
@@ -99,7 +99,7 @@ def _time(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Doc
         what = f"flex nodes can't run for `{bought.max_run}`"
         why = f"the cloud provisions them for {least // 60} minutes to {most // _DAY_S} days"
         yield finding.Finding(_ERROR, Code.FLEX_TIME, where, what, why, "write a time between the two")
-    if pool.range.min and cluster.training is None:  # a service keeps none, and says so itself
+    if pool.range.min and not is_service:  # a service keeps none, and says so itself
         what = f"{pool.range.min} nodes of the pool {name} always run, and their capacity is `flex`"
         why = "the cloud terminates each node after its maximum run time, with the job on it; a new node starts when capacity is available"
         where = source.where_key("pools", name, "nodes")

@@ -20,7 +20,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     """Find what can't work in a Kubernetes cluster."""
     kubernetes = cluster.kubernetes
     if kubernetes is None:
-        if blueprint.kubernetes != language.Kubernetes() and cluster.training is None:
+        if blueprint.kubernetes != language.Kubernetes() and blueprint.scheduler != "training":
             what, why = "the blueprint describes Kubernetes, and only Slurm schedules", "without Kubernetes these settings have no effect"
             remedy = "remove `kubernetes`, or write `scheduler: kubernetes` or `scheduler: both`"
             yield finding.Finding(_WARNING, Code.KUBERNETES_ONLY, source.where_key("kubernetes"), what, why, remedy)

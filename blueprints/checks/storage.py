@@ -40,7 +40,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             why = "they could take the place of a home before its user has one"
             where = source.where("storage", name, "writable_by")
             yield finding.Finding(_ERROR, Code.HOME_UNFIT, where, what, why, "remove `writable_by`: every user owns the own home")
-        if entry.kind == "block" and cluster.training is None:
+        if entry.kind == "block" and blueprint.scheduler != "training":
             yield from _block(name, blueprint, source)
         yield from _quotas(name, entry, source)
         yield from _enforcement(name, entry, cluster, source)

@@ -44,7 +44,7 @@ def _ignored(service: catalog.Offering, blueprint: language.Blueprint, source: D
 
 def _between_jobs(service: catalog.Offering, name: str, pool: language.Pool, source: Document) -> Iterator[finding.Finding]:
     if pool.is_elastic and pool.range.min:
-        what = f"the pool {name} has at least {pool.range.min} nodes, and {service.title} keeps none between jobs"
+        what = f"the pool {name} has at least {pool.range.min} node{'s' if pool.range.min > 1 else ''}, and {service.title} keeps none between jobs"
         why = "the service starts machines when a job asks for them, and ends them with it"
         remedy = f"write `nodes: {{min: 0, max: {pool.range.max}}}`"
         yield finding.Finding(_WARNING, Code.TRAINING_IGNORES, source.where("pools", name, "nodes"), what, why, remedy)

@@ -171,8 +171,10 @@ def _check_scheduler(context: Context, name: str, pool: language.Pool) -> None:
     if pool.scheduler in (None, context.blueprint.scheduler_of(pool)):
         return
     what = f"pools.{name} is for {pool.scheduler}, and the cluster's scheduler is {context.blueprint.scheduler}"
-    why = "a cluster has one scheduler, or two with `scheduler: both`"
-    context.error(Code.POOL_SCHEDULER, "pools", name, "scheduler", what=what, why=why, remedy="write `scheduler: both` at the top, or remove this key")
+    why, remedy = "a cluster has one scheduler, or two with `scheduler: both`", "write `scheduler: both` at the top, or remove this key"
+    if context.blueprint.scheduler == counts.TRAINING:
+        why, remedy = "a service that runs training jobs runs those of all pools", "remove this key"
+    context.error(Code.POOL_SCHEDULER, "pools", name, "scheduler", what=what, why=why, remedy=remedy)
 
 
 def _check_scratch(context: Context, name: str, pool: language.Pool, machine: catalog.MachineType) -> None:

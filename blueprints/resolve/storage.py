@@ -96,8 +96,8 @@ def _blame_kind(context: Context, name: str, asked: language.Storage) -> None:
 
 def _blame_server(context: Context, name: str, asked: language.Storage) -> None:
     """Report a folder that no host can export; `checks.storage` reports disks, on every target."""
-    if asked.kind == "block":
-        return
+    if asked.kind == "block" or context.blueprint.scheduler == counts.TRAINING:
+        return  # a target without a service for training jobs is refused as a whole
     what = f"no host can export {name}: this cluster has no controller of its own"
     why = f"{context.target.title} has no storage service: Slurm's controller exports folders, and the hosts of Kubernetes' control plane do not"
     offered = context.target.built.get(counts.kubernetes_offering(context).name)

@@ -41,7 +41,8 @@ def check_built(context: Context) -> None:
         return
     what = f"this version can't provision {offering.title}: you can plan what jobs would run on, and not submit any"
     why = f"it can provision {message_text.listed(f'`{one}`' for one in context.target.built_schedulers)} on {context.target.title}"
-    remedy = f"write `scheduler: {context.target.built_schedulers[0]}` to provision a cluster for the same jobs"
+    also = " and remove `control.managed`" if context.blueprint.control.managed else ""
+    remedy = f"write `scheduler: {context.target.built_schedulers[0]}`{also} to provision a cluster for the same jobs"
     context.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=remedy)
 
 

@@ -93,3 +93,21 @@ def test_other_workers_change_nothing_that_runs() -> None:
     found = changes.compare(recorded, cluster(pools={"train": {**POOL, "accelerator": "h200"}}))
     assert {one.key for one in found} >= {"pools.train.nodes.max", "pools.train.machine", "pools.more"}
     assert {one.effect for one in found} == {cost.Effect.IN_PLACE}
+
+
+def findings(**more: Any) -> tuple[finding.Finding, ...]:
+    asked = language.Blueprint.model_validate({"name": "tiny", "scheduler": "training", "pools": {"train": POOL}, **more})
+    return resolve.attempt(asked, target="gcp", stack="t", facts=FACTS, where=lambda *_: None).findings
+
+
+def test_a_pool_of_another_scheduler_is_not_advised_to_turn_the_blueprint_into_hosts() -> None:
+    (advised,) = (one.remedy for one in findings(pools={"train": {**POOL, "scheduler": "slurm"}}) if one.code is Code.POOL_SCHEDULER)
+    assert advised == "remove this key"
+
+
+@pytest.mark.parametrize(("asked", "also"), [({}, ""), ({"managed": "vertex"}, " and remove `control.managed`")])
+def test_the_scheduler_that_can_be_provisioned_instead_is_accepted_as_advised(asked: dict[str, str], also: str) -> None:
+    (advised,) = (one.remedy for one in findings(control=asked) if one.code is Code.SCHEDULER_NOT_BUILT)
+    assert advised == f"write `scheduler: slurm`{also} to provision a cluster for the same jobs"
+    refused = (Code.SCHEDULER_NOT_BUILT, Code.MANAGED_MISSING)
+    assert [one.code for one in findings(scheduler="slurm") if one.code in refused] == []
