@@ -58,7 +58,16 @@ def _with_gpus(context: Context, name: str, pool: language.Pool, bought: spec.Ca
             _no_machine(context, name, pool, of_type)
         return ()
     fitting = _available(context, right, bought, wanted=f"machine with {wanted} GPUs", path=path) or right
-    return (_best(context, pool, _with_scratch(pool, fitting), bought, wanted=f"{wanted} GPUs", path=path),)
+    best = _best(context, pool, _with_scratch(pool, fitting), bought, wanted=f"{wanted} GPUs", path=path)
+    return (dataclasses.replace(best, chosen=only) if (only := _only(right, fitting, bought, wanted=f"{wanted} GPUs")) else best,)
+
+
+def _only(right: Sequence[catalog.MachineType], fitting: Sequence[catalog.MachineType], bought: spec.Capacity, *, wanted: str) -> str:
+    """Say why one machine is left of several; empty if the hardware left no other, or if several are left."""
+    if len(right) == 1 or len(fitting) > 1:
+        return ""
+    is_sold = [machine for machine in right if not machine.capacity or bought.kind in machine.capacity]
+    return f"the only machine sold as `{bought.kind}` with {wanted}" if len(is_sold) == 1 else f"the only machine in the region with {wanted}"
 
 
 def _take_as_declared(context: Context, name: str, pool: language.Pool) -> None:

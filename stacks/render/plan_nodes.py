@@ -27,7 +27,7 @@ _HOST_COLUMNS = (
 def hosts(cluster: ClusterSpec, costs: Estimate) -> Table:
     """Write a row for every group of equal hosts."""
     sets = {node_set.hosts.name: node_set for node_set in cluster.node_sets}
-    rows = [_host_row(group, sets.get(group.name) if group.role == "compute" else None, costs) for group in cluster.host_groups]
+    rows = [_host_row(group, sets.get(group.name) if group.role in ("compute", "worker") else None, costs) for group in cluster.host_groups]
     return Table(_HOST_COLUMNS, tuple(rows))
 
 
@@ -35,7 +35,8 @@ def _host_row(group: HostGroup, node_set: NodeSet | None, costs: Estimate) -> tu
     machine = group.machine
     part = costs.part("compute" if node_set else "access" if group.role == "access" else "control", group.name)
     nodes = f"{node_set.always}–{group.count}" if node_set and node_set.is_elastic else str(group.count)
-    return (group.hostlist, nodes, machine.name, str(machine.cpus or ""), _memory(machine), _gpus(machine), cost.price(part))
+    name = group.name if group.role == "worker" else group.hostlist  # a service's machines have names of its own
+    return (name, nodes, machine.name, str(machine.cpus or ""), _memory(machine), _gpus(machine), cost.price(part))
 
 
 def _memory(machine: Machine) -> str:

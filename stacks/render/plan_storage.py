@@ -26,10 +26,10 @@ _COLUMNS = (
 
 def table(cluster: ClusterSpec, costs: Estimate) -> Table:
     """Write a row for every file system."""
-    return Table(_COLUMNS, tuple(_row(entry, costs.part("storage", entry.name), target=cluster.target) for entry in cluster.storage))
+    return Table(_COLUMNS, tuple(_row(entry, costs.part("storage", entry.name), cluster) for entry in cluster.storage))
 
 
-def _row(entry: FileSystem, part: Part | None, *, target: str) -> tuple[Shown, ...]:
+def _row(entry: FileSystem, part: Part | None, cluster: ClusterSpec) -> tuple[Shown, ...]:
     what = f"{entry.kind}: {entry.product}" if entry.product else entry.kind
     what += f" {entry.source}" if entry.source else ""
     if entry.kind == "lustre" and entry.storage_class and not entry.simulated:
@@ -42,7 +42,18 @@ def _row(entry: FileSystem, part: Part | None, *, target: str) -> tuple[Shown, .
     if entry.backup_days and entry.simulated:
         backups = Cell("none: simulated", "care")
     size = "" if entry.size_gib is None else formatting.size(entry.size_gib)
-    return (entry.name, entry.mount, what, size, f"{speed}{tier}", backups, _encrypted(entry, target), _writers(entry), _removed(entry), cost.price(part))
+    return (
+        entry.name,
+        entry.mount,
+        what,
+        size,
+        f"{speed}{tier}",
+        backups,
+        _encrypted(entry, cluster.target),
+        "" if cluster.training else _writers(entry),
+        _removed(entry),
+        cost.price(part),
+    )
 
 
 def _encrypted(entry: FileSystem, target: str) -> Shown:

@@ -12,8 +12,7 @@ from .parts import Item, Place, Topology
 from .shapes import Box, Drawing, Frame, Kind, Line, Sample, Text
 from .text_metrics import Metrics, Style
 
-_SIGNS = {Kind.ROUTE: "the way in", Kind.NETWORK: "network of the hosts", Kind.RAIL: "rails: GPUs of different nodes"}
-_ELASTIC = "comes and goes with the queue"
+_SIGNS = (Kind.ROUTE, Kind.NETWORK, Kind.RAIL)
 
 
 def place(topology: Topology, *, width: float, metrics: Metrics) -> Drawing:
@@ -118,13 +117,14 @@ def _routes(sheet: Sheet, routes: Sequence[tuple[str, str]], places: Grid) -> No
 def _signs(sheet: Sheet, topology: Topology, places: Grid) -> None:
     """Explain the signs that the picture has, side by side as far as there is room."""
     metrics = places.metrics
+    signs = {Kind.ROUTE: "the way in", Kind.NETWORK: topology.network_sign, Kind.RAIL: "rails: GPUs of different nodes", None: topology.elastic_sign}
     kinds: list[Kind | None] = [kind for kind in _SIGNS if any(line.kind is kind for line in sheet.lines)]
     if any(item.elastic for item in topology.pools):
         kinds.append(None)
     x, height = metrics.margin, metrics.height(Style.NOTE)
     sheet.y += metrics.gap_y // 2
     for kind in kinds:
-        words = _ELASTIC if kind is None else _SIGNS[kind]
+        words = signs[kind]
         across = metrics.sample + metrics.space + metrics.width(words, Style.NOTE)
         if x > metrics.margin and x + across > places.width - metrics.margin:
             x, sheet.y = metrics.margin, sheet.y + height

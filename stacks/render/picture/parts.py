@@ -81,3 +81,6 @@ class Topology:
     """How people come in: keys of items, from and to."""
     notes: tuple[str, ...]
     """What is simulated."""
+    network_sign: str = "network of the hosts"
+    elastic_sign: str = "comes and goes with the queue"
+    """What the picture's signs mean."""

@@ -1,10 +1,11 @@
 """What a picture of a cluster shows: its parts with their words, in groups, without sizes or places. Pure."""
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 
 from blueprints import catalog
-from blueprints.spec import ClusterSpec, FileSystem, HostGroup, Kubernetes
+from blueprints.spec import ClusterSpec, FileSystem, HostGroup, Kubernetes, NodeSet
 
 from .. import formatting, pool_sizes
 from . import locations, pools
@@ -29,7 +30,7 @@ def topology(spec: ClusterSpec) -> Topology:
         way_in = ["people", "training"]
     elif spec.slurm is None and "access" not in keys:
         way_in = ["people", "kubernetes"]
-    return Topology(
+    shown = Topology(
         title=f"{spec.name} on {catalog.target(spec.target).title}",
         subtitle=summary(spec),
         description=_description(spec),
@@ -44,6 +45,9 @@ def topology(spec: ClusterSpec) -> Topology:
         routes=tuple(itertools.pairwise(way_in)),
         notes=spec.simulated,
     )
+    if spec.training is None:
+        return shown
+    return dataclasses.replace(shown, network_sign=f"network of {spec.training.product}, and what it reaches", elastic_sign="starts and ends with a job")
 
 
 def summary(spec: ClusterSpec) -> str:
@@ -154,6 +158,11 @@ def _bounded(items: tuple[Item, ...], *, most: int, more: Callable[[tuple[Item, 
 
 
 def _description(spec: ClusterSpec) -> str:
-    parts = [f"{name}: {formatting.plural(sets[0].hosts.count, 'node')} of {sets[0].hosts.machine.name}" for name, sets in pool_sizes.by_pool(spec).items()]
+    parts = [f"{name}: {_nodes(sets)} of {sets[0].hosts.machine.name}" for name, sets in pool_sizes.by_pool(spec).items()]
     mounts = formatting.some((entry.mount for entry in spec.storage), most=MOST_STORES)
     return f"{summary(spec)}. Pools: {formatting.some(parts, most=MOST_POOLS)}." + (f" Shared storage: {mounts}." if mounts else "")
+
+
+def _nodes(sets: Sequence[NodeSet]) -> str:
+    most = formatting.plural(sets[0].hosts.count, "node")
+    return f"at most {most}" if any(one.is_elastic for one in sets) else most

@@ -35,7 +35,7 @@ def test_a_picture_tells_those_who_cannot_see_it_what_it_shows() -> None:
     assert root.get("aria-labelledby") == " ".join(element.get("id", "") for element in named if element is not None)
     assert [element.text for element in named if element is not None] == [
         "pretrain on AWS",
-        "At most 44 nodes, 160 GPUs, Slurm 25.11. Pools: train: 16 nodes of p5.48xlarge, develop: 8 nodes of g6.12xlarge, prepare: 20 nodes of m7i.8xlarge. "
+        "At most 44 nodes, 160 GPUs, Slurm 25.11. Pools: train: 16 nodes of p5.48xlarge, develop: at most 8 nodes of g6.12xlarge, prepare: at most 20 nodes of m7i.8xlarge. "
         "Shared storage: /home, /fsx, /data.",
     ]
 
