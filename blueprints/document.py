@@ -120,6 +120,8 @@ class Document:
                 return self.settings[prefix]
             if prefix in self.places:
                 return self._position(self.places[prefix], wants_key=wants_key or length < len(path))
+            if prefix and length == len(path) and (inside := next((one for known, one in self.settings.items() if known[:length] == prefix), None)):
+                return inside  # an entry that only a setting below it made
         return finding.Position(self.file)
 
     def _position(self, place: Place, *, wants_key: bool) -> finding.Position:

@@ -2,7 +2,7 @@
 
 import pathlib
 
-from . import finding, message_text, project
+from . import finding, lookalikes, message_text, project
 from .codes import Code
 
 
@@ -27,7 +27,7 @@ def find(name_or_path: str) -> pathlib.Path:
         return pathlib.Path(name_or_path)
     if name_or_path in names():
         return folder() / f"{name_or_path}.yaml"
-    what = f"the library has no blueprint {message_text.quoted(name_or_path)}"
+    what = f"the library has no blueprint {message_text.quoted(name_or_path)}{lookalikes.explanation(name_or_path, names())}"
     why = "a word without a slash or the ending .yaml names a blueprint of the library (blueprints/library)"
     remedy = f"{message_text.did_you_mean(name_or_path, names(), allowed='the library has')}; for a file of your own, write its path"
     raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.BLUEPRINT_UNKNOWN, None, what, why, remedy)])
@@ -47,7 +47,7 @@ def parent(name: str, child: pathlib.Path, where: finding.Position) -> pathlib.P
     if name in names():
         return folder() / f"{name}.yaml"
     if not name.endswith((".yaml", ".yml")):
-        what = f"the library has no blueprint {message_text.quoted(name)} to extend"
+        what = f"the library has no blueprint {message_text.quoted(name)} to extend{lookalikes.explanation(name, names())}"
         why = "a word without the ending .yaml names a blueprint of the library (blueprints/library)"
         remedy = f"{message_text.did_you_mean(name, names(), allowed='the library has')}; for a file in the same folder, write its name with .yaml"
         raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.EXTENDS_UNKNOWN, where, what, why, remedy)])

@@ -4,6 +4,7 @@ that nobody sees.
 
 import dataclasses
 import unicodedata
+from collections.abc import Container
 
 from . import finding, message_text
 from .codes import Code
@@ -95,6 +96,11 @@ def refusal_of_text(where: Position, text: str) -> finding.Finding:
     character = text[first(text) or 0]
     column = where.text.find(character, where.column - 1)
     return refusal(dataclasses.replace(where, column=column + 1, width=1) if column >= 0 else where, character)
+
+
+def explanation(text: str, known: Container[str]) -> str:
+    """Name the character of a text that only looks like the one in a known word, to follow the text; empty if the text is like none."""
+    return f": {refusal_of_text(Position('', text=text), text).what}" if first(text) is not None and folded(text) in known else ""
 
 
 def _words(meant: str) -> str:

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from blueprints import message_text
+from blueprints import lookalikes, message_text
 
 from ..errors import EXIT_USAGE, Problem
 from ..render import codes, tables
@@ -23,7 +23,12 @@ def run(given: argparse.Namespace) -> int:
         near = message_text.near(given.code, known)
         meant = f"did you mean {near}? " if near else ""
         why = "each finding shows its code in brackets at the end of its first line"
-        raise Problem(f"no finding has the code {given.code}", why=why, remedy=f"{meant}`clusterwright explain` lists all codes", status=EXIT_USAGE)
+        raise Problem(
+            f"no finding has the code {given.code}{lookalikes.explanation(given.code, known)}",
+            why=why,
+            remedy=f"{meant}`clusterwright explain` lists all codes",
+            status=EXIT_USAGE,
+        )
     chosen = [known[given.code]] if given.code else [*known.values()]
     if given.json:
         print(json.dumps({"format": FORMAT, "codes": [codes.as_record(code) for code in chosen]}, indent=2))

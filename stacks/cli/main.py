@@ -9,6 +9,7 @@ import importlib
 import io
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -104,10 +105,12 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
 def _parsers(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Any]:
     """Make the parser of all commands, with the arguments of the one that the words name, and the parsers of the commands."""
     parser = _Parser(prog="clusterwright", description="GPU clusters from one blueprint")
+    parser.words = words
     parser.add_argument("--version", action=_Version, help="print the version and exit")
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command, purpose in COMMANDS.items():
         child = parsers.add_parser(command, help=purpose, description=purpose)
+        child.words = words
         if words and words[0] == command:
             _module(command).arguments(child)
     return parser, parsers
@@ -158,16 +161,31 @@ def _module(command: str) -> Any:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Explain a choice that only looks like an allowed one: argparse would show it beside its twin, without a visible difference."""
+    """Explain a word that only looks like an allowed one: argparse would show it beside its twin, without a visible difference."""
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        try:
-            super()._check_value(action, value)
-        except argparse.ArgumentError as error:
-            if not isinstance(value, str) or action.choices is None or lookalikes.folded(value) not in action.choices:
-                raise
-            found = lookalikes.refusal_of_text(Position("", text=value), value)
-            raise argparse.ArgumentError(action, f"{found.what}: {found.remedy}") from error
+    words: Sequence[str] = ()
+    """What was typed."""
+
+    def error(self, message: str) -> NoReturn:
+        odd = next((word for word in self.words if _is_look_alike(word, message)), None)
+        if odd is not None:
+            found = lookalikes.refusal_of_text(Position("", text=odd), odd)
+            remedy = "type `--` in its place" if _is_one_long_dash(odd) else found.remedy
+            message = f"{message}\n{found.what}: {remedy}"
+        super().error(message)
+
+
+def _is_look_alike(word: str, message: str) -> bool:
+    """Say whether a word has a character that looks like another, and is what a message is about: a list or a value of an option is so by its parts."""
+    if lookalikes.first(word) is None:
+        return False
+    parts = [part for part in re.split("[,=]", word) if lookalikes.first(part) is not None]
+    return lookalikes.of(word[0]) == "-" or any(part in message or repr(part)[1:-1] in message for part in parts)
+
+
+def _is_one_long_dash(word: str) -> bool:
+    """Recognise the dash that word processors make of two (`—target`)."""
+    return lookalikes.of(word[0]) == "-" and len(word) > len("-t") and lookalikes.folded(word[1]) != "-"
 
 
 class _Version(argparse.Action):
