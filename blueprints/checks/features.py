@@ -30,7 +30,8 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     meaningless = {key: left_out.pop(key) for key in [*left_out] if _is_listed(key, built.ignored)}
     for key, paths in left_out.items():
         others = f" (here and in {len(paths) - 1} more places)" if len(paths) > 1 else ""
-        what = f"`{key}` has no effect on {target.title} in this version{others}"
+        where = f"with {message_text.listed(_schedulers(cluster))} on {target.title}" if _is_built_elsewhere(key, cluster, target) else f"on {target.title}"
+        what = f"`{key}` has no effect {where} in this version{others}"
         why = "this version ignores the key and provisions the cluster without it"
         remedy = "remove the key, or do not rely on it"
         yield finding.Finding(finding.Level.WARNING, Code.FEATURE_NOT_BUILT, source.where_key(*paths[0]), what, why, remedy)
@@ -39,6 +40,17 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         why = f"they configure features that {target.title} doesn't have"
         first = next(iter(meaningless.values()))[0]
         yield finding.Finding(finding.Level.NOTE, Code.NOT_ON_TARGET, source.where_key(*first), what, why, "keep them: they apply to other targets")
+
+
+def _schedulers(cluster: spec.ClusterSpec) -> list[str]:
+    return [catalog.offering(name).title or catalog.offering(name).scheduler.capitalize() for name in cluster.offerings]
+
+
+def _is_built_elsewhere(key: str, cluster: spec.ClusterSpec, target: catalog.Target) -> bool:
+    """Say whether a key, or one with a value (`pools.health.check: full`), takes effect with another scheduler of the target."""
+    name, _, value = key.partition(": ")
+    others = [built for offering, built in target.built.items() if offering not in cluster.offerings]
+    return any(_is_listed(name, built.keys) or value in map(str, built.values.get(name, ())) for built in others)
 
 
 def without_effect(blueprint: language.Blueprint, keys: tuple[str, ...]) -> Iterator[tuple[str, Path]]:

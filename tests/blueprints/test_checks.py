@@ -196,6 +196,12 @@ def test_nodes_of_kubernetes_reboot_and_repair_nothing(health: str, left_out: li
     assert sorted(one.what.split("`")[1] for one in found(text, code=Code.FEATURE_NOT_BUILT)) == left_out
 
 
+def test_what_another_scheduler_of_the_target_does_is_not_said_to_have_no_effect_there() -> None:
+    text = "name: tiny\nscheduler: kubernetes\npools: {train: {nodes: 1, health: {check: full}}}\n"
+    (only,) = found(text, target="metal", code=Code.FEATURE_NOT_BUILT)
+    assert only.what == "`pools.health.check: full` has no effect with Kubernetes on bare metal in this version"
+
+
 @pytest.mark.parametrize(("target", "is_refused"), [("aws", True), ("gcp", False), ("metal", True), ("local", True)])
 def test_only_a_cloud_that_repairs_reported_hosts_is_told_of_them(target: str, is_refused: bool) -> None:
     text = "name: tiny\npools: {train: {nodes: 1, health: {on_failure: report}}}\n"
