@@ -74,7 +74,7 @@ def elastic_node_settings(
             "cpus": machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"],
             "memory_mib": machine["memory_mib"],
             "gpus": machine["gpus"]["count"] if machine["gpus"] else 0,
-            "gpu_resource": "nvidia.com/gpu",
+            "gpu_resource": "nvidia.com/gpu",  # as components/kubernetes/labels.py has it, which Ansible's filters can't import
             "shares_machine": shares_machine,
         },
     }

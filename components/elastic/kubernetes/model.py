@@ -58,7 +58,7 @@ class Template:
     taints: Sequence[Mapping[str, Any]]
     offers: Mapping[str, float] = dataclasses.field(hash=False)
     mark: str
-    """Of all that a node is told when it joins: a node with another mark is outdated."""
+    """Of all settings that a node gets when it joins: a node with another mark is outdated."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class ClusterPort(Protocol):
 
 
 class FleetPort(Protocol):
-    """The instances of this stack; what a new host is told goes with its launch."""
+    """The instances of this stack; the settings of a new host go with its launch."""
 
     def view(self, *, is_brief: bool = False) -> Cloud: ...
     def launch(self, launch: Launch, *, told: str = "") -> Answer: ...
@@ -204,7 +204,7 @@ class Autoscaler:
 
 
 def template(told: Mapping[str, Any], whole: Node | None) -> Template:
-    """Say what a node will be that is told so. Pure."""
+    """Say what a node with these settings will be. Pure."""
     known = told["node"]
     offers = {"cpu": float(known["cpus"]), "memory": float(known["memory_mib"]) * 1024**2, "ephemeral-storage": float("inf"), "pods": 110.0}
     if known["shares_machine"] and whole:
