@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from . import files
 from .software import Profile
 
-_ARCHITECTURE, _NVLINK, _FABRIC = "architecture", "nvlink", "fabric"
+_ARCHITECTURE, _NVLINK, _FABRIC, _ADDONS = "architecture", "nvlink", "fabric", "addons"
 _SET = "set"
 _EITHER = "|"
 """Between fields of which one is enough."""
@@ -109,13 +109,18 @@ def slurm_has(version: str, feature: str) -> bool:
     return _at_least(version, slurm_features()[feature].since)
 
 
-def faults(profile: Profile, accelerator_architecture: str | None, fabric: str | None, *, nvlink: bool = False) -> tuple[Fault, ...]:
+def faults(
+    profile: Profile, accelerator_architecture: str | None, fabric: str | None, *, nvlink: bool = False, addons: tuple[str, ...] = ()
+) -> tuple[Fault, ...]:
     """Find what doesn't fit when a profile runs on nodes with these GPUs, with NVLink between them or without, and this fabric.
 
     An unknown version only violates rules that require the part itself.
+
+    Args:
+        addons: of Kubernetes, on its nodes.
     """
     found: list[Fault] = []
-    nodes = {_ARCHITECTURE: accelerator_architecture or "", _FABRIC: fabric or "", _NVLINK: _NVLINK if nvlink else ""}
+    nodes = {_ARCHITECTURE: (accelerator_architecture or "",), _FABRIC: (fabric or "",), _NVLINK: (_NVLINK if nvlink else "",), _ADDONS: addons}
     for rule in rules():
         if not all(condition.holds(_values(profile, condition.field, nodes)) for condition in rule.when):
             continue
@@ -128,9 +133,9 @@ def faults(profile: Profile, accelerator_architecture: str | None, fabric: str |
     return tuple(found)
 
 
-def _values(profile: Profile, field: str, nodes: Mapping[str, str]) -> tuple[str, ...]:
+def _values(profile: Profile, field: str, nodes: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     if field in nodes:
-        return (nodes[field],)
+        return nodes[field]
     if _EITHER in field:
         return tuple(value for one in field.split(_EITHER) for value in _values(profile, one, nodes))
     value = getattr(profile, field)

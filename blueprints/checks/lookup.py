@@ -49,19 +49,26 @@ def accelerator_of(node_set: spec.NodeSet) -> catalog.Accelerator | None:
     return catalog.accelerators().get(gpus.type) if gpus else None
 
 
-def supporting_profiles(cluster: spec.ClusterSpec, arch: str, accelerator: catalog.Accelerator | None, fabric: str | None) -> list[str]:
-    """List the target's software profiles that support nodes with these processors, GPUs and this fabric."""
+def addons_of(cluster: spec.ClusterSpec, node_set: spec.NodeSet) -> tuple[str, ...]:
+    """Name the add-ons of Kubernetes on nodes; empty on those of Slurm."""
+    return tuple(one.name for one in cluster.kubernetes.addons) if cluster.kubernetes and node_set.scheduler == "kubernetes" else ()
+
+
+def supporting_profiles(
+    cluster: spec.ClusterSpec, arch: str, accelerator: catalog.Accelerator | None, fabric: str | None, *, addons: tuple[str, ...]
+) -> list[str]:
+    """List the target's software profiles that support nodes with these processors, GPUs, this fabric and these add-ons of Kubernetes."""
     profiles = [catalog.profile(name) for name in catalog.software_names(cluster.target)]
     alike = [profile for profile in profiles if profile.arch in (_ANY, arch)]
     if accelerator is None:
         return [profile.profile for profile in alike]
-    return [profile.profile for profile in alike if not catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink)]
+    return [profile.profile for profile in alike if not catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink, addons=addons)]
 
 
 def profiles_of(cluster: spec.ClusterSpec, node_set: spec.NodeSet) -> list[str]:
     """List the target's software profiles that have what these nodes need."""
     fabric = node_set.fabric.name if node_set.fabric else None
-    return supporting_profiles(cluster, node_set.hosts.machine.arch, accelerator_of(node_set), fabric)
+    return supporting_profiles(cluster, node_set.hosts.machine.arch, accelerator_of(node_set), fabric, addons=addons_of(cluster, node_set))
 
 
 def pools_of(cluster: spec.ClusterSpec, blueprint: language.Blueprint) -> Iterator[tuple[str, language.Pool, tuple[spec.NodeSet, ...]]]:

@@ -94,11 +94,11 @@ def _matrix(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Do
         accelerator = lookup.accelerator_of(node_set)
         if accelerator is None or lookup.has_own_image(cluster, node_set) or lookup.machine_of(cluster, node_set.hosts.machine.name) is None:
             continue
-        fabric = node_set.fabric.name if node_set.fabric else None
-        for fault in catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink):
+        fabric, addons = node_set.fabric.name if node_set.fabric else None, lookup.addons_of(cluster, node_set)
+        for fault in catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink, addons=addons):
             if fault.rule not in reported:
                 reported.add(fault.rule)
-                fitting = lookup.supporting_profiles(cluster, node_set.hosts.machine.arch, accelerator, fabric)
+                fitting = lookup.supporting_profiles(cluster, node_set.hosts.machine.arch, accelerator, fabric, addons=addons)
                 in_pool = source.where_key("pools", node_set.pool)
                 where = source.where("software") if source.at("software") and fitting else in_pool
                 other = _without_profile(cluster, blueprint.pools.get(node_set.pool), node_set, accelerator)
@@ -121,7 +121,7 @@ def _without_profile(cluster: spec.ClusterSpec, pool: language.Pool | None, node
     """Say what to do where no profile supports the machine: another machine with as many GPUs, or an image that its owner made."""
     machine = node_set.hosts.machine
     alike = [one for one in catalog.machines(cluster.target).values() if one.arch == machine.arch and one.gpus == (machine.gpus.count if machine.gpus else 0)]
-    fitting = [one for one in alike if one.accelerator and lookup.supporting_profiles(cluster, one.arch, catalog.accelerators()[one.accelerator], one.fabric)]
+    fitting = [one for one in alike if one.accelerator and _has_profile(cluster, node_set, one, catalog.accelerators()[one.accelerator])]
     largest = max(fitting, key=lambda one: (one.gpu_memory_gib or 0, one.fabric_nics * one.fabric_nic_gbps, -one.fabric_nics), default=None)
     own = f"build an image that has what is missing and name it as `pools.{node_set.pool}.image`"
     no_profile = f"no software profile of this version supports {accelerator.description.partition(' (')[0]} there"
@@ -129,6 +129,11 @@ def _without_profile(cluster: spec.ClusterSpec, pool: language.Pool | None, node
         return f"{no_profile}: {own}"
     replaced = "`accelerator` and `gpus_per_node`" if pool and pool.accelerator else "`machine`" if pool and pool.machine else "`machines`"
     return f"{no_profile}: write `machine: {largest.name}` instead of {replaced}, or {own}"
+
+
+def _has_profile(cluster: spec.ClusterSpec, node_set: spec.NodeSet, machine: catalog.MachineType, accelerator: catalog.Accelerator) -> bool:
+    """Say whether a profile supports another machine in the place of these nodes."""
+    return bool(lookup.supporting_profiles(cluster, machine.arch, accelerator, machine.fabric, addons=lookup.addons_of(cluster, node_set)))
 
 
 def _slurm(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:

@@ -202,6 +202,17 @@ def test_nvlink_of_b200_needs_its_subnet_manager_and_a_blackwell_gpu_without_nvl
     assert catalog.faults(GOOD, "hopper", "efa", nvlink=True) == ()
 
 
+def test_the_device_plugin_of_kubernetes_needs_the_container_toolkit_on_servers() -> None:
+    plugin = ("nvidia-device-plugin",)
+    metal = catalog.profile("ubuntu-24.04-metal")
+    without = dataclasses.replace(metal, container_toolkit="")
+    (fault,) = catalog.faults(without, "hopper", None, addons=plugin)
+    assert (fault.rule, fault.what) == ("device-plugin-toolkit", "the software profile `ubuntu-24.04-metal` has no NVIDIA container toolkit")
+    assert catalog.faults(metal, "hopper", None, addons=plugin) == ()
+    assert catalog.faults(without, "hopper", None) == ()
+    assert catalog.faults(without, None, None, addons=plugin) == ()
+
+
 def test_what_comes_from_outside_of_the_archive_is_proved_by_a_checksum_or_a_key() -> None:
     profile = catalog.profile("ubuntu-24.04-aws")
     origins = dict(profile.origins)
@@ -213,7 +224,7 @@ def test_what_comes_from_outside_of_the_archive_is_proved_by_a_checksum_or_a_key
 
 
 def test_each_rule_is_seen_to_fail() -> None:
-    assert {row[3] for row in BAD} | {"nvlink-subnet-manager"} == {rule.name for rule in catalog.rules()}
+    assert {row[3] for row in BAD} | {"nvlink-subnet-manager", "device-plugin-toolkit"} == {rule.name for rule in catalog.rules()}
     for rule in catalog.rules():
         assert catalog.source(rule.source).where
         assert rule.as_of.startswith("20")
