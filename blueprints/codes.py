@@ -295,6 +295,8 @@ class Code(FindingCode):
     NOT_ON_TARGET = "CW621", NOTE, "a key that does not apply to this target", "nothing, or move it under `targets`"
     FEATURE_REFUSED = "CW623", ERROR, "a key that this target can't keep, and without which data would be less safe", "write what the page says"
     ADDON_NOT_BUILT = "CW624", ERROR, "an add-on that this version can't install", "remove it, and install it yourself when the cluster is up"
+    GPUS_NOT_OFFERED = "CW633", WARNING, "GPUs that no add-on of Kubernetes offers to pods", "keep the device plugin, or install one of your own"
+    RDMA_WITHOUT_FABRIC = "CW634", WARNING, "a device plugin of InfiniBand and RoCE without a fabric", "choose machines with such NICs, or remove the add-on"
     SOFTWARE_NOT_BUILT = "CW622", NOTE, "a software profile that supports `plan` only", "choose a profile that clusterwright can install"
 
     # Services that run training jobs.

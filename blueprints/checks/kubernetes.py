@@ -1,4 +1,4 @@
-"""Kubernetes on hosts: the addresses inside the cluster, add-ons that exclude or need each other, versions that don't fit, and quotas of accounts."""
+"""Kubernetes on hosts: the addresses inside the cluster, versions that don't fit, and quotas of accounts."""
 
 import ipaddress
 import itertools
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document, Path
-from . import lookup
+from . import addons, lookup
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
-_KUEUE, _KWOK, _ENFORCER = "kueue", "kwok", spec.POLICY_ENFORCER
+_KUEUE, _ENFORCER = "kueue", spec.POLICY_ENFORCER
 _FEWEST_SERVICES = 20
 """The longest prefix of services that kubeadm takes is that of at least 10 addresses; these leave room for add-ons."""
 _SLURMS_OWN_ACCOUNT = "root"
@@ -25,9 +25,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             remedy = "remove `kubernetes`, or write `scheduler: kubernetes` or `scheduler: both`"
             yield finding.Finding(_WARNING, Code.KUBERNETES_ONLY, source.where_key("kubernetes"), what, why, remedy)
         return
-    yield from _addons(kubernetes, source)
-    yield from _not_built(cluster, kubernetes, source)
-    yield from _without_kwok(kubernetes, source)
+    yield from addons.check(cluster, kubernetes, source)
     yield from _versions(cluster, kubernetes, source)
     yield from _quotas(cluster, kubernetes, blueprint, source)
     yield from _without_queue(kubernetes, blueprint, source)
@@ -36,47 +34,6 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     yield from _overlaps(cluster, kubernetes, blueprint.kubernetes, source)
     if kubernetes.pod_cidr:
         yield from _sizes(kubernetes, source)
-
-
-def _addons(kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.Finding]:
-    known, names = catalog.addons(), [one.name for one in kubernetes.addons]
-    for first, second in itertools.combinations(names, 2):
-        if second in known[first].excludes or first in known[second].excludes:
-            what = f"the add-ons {first} and {second} can't run in one cluster"
-            why = f"both offer the GPUs of the nodes to pods: {known[first].title}; {known[second].title}"
-            chosen = [name for name in (second, first) if source.at("kubernetes", "addons", name) is not None]
-            remedy = f"remove `{chosen[0]}` from `addons`" if chosen else "keep one of the two"
-            yield finding.Finding(_ERROR, Code.ADDONS_EXCLUDE, source.where("kubernetes", "addons", *chosen[:1]), what, why, remedy)
-    for name in names:
-        for needed in known[name].needs:
-            if needed not in names:
-                what = f"the add-on {name} needs {needed}, which is left out"
-                why = f"{known[name].title} creates objects that {needed} carries out"
-                remedy = f"remove `{needed}: false`, or leave out {name} too"
-                yield finding.Finding(_ERROR, Code.ADDON_NEEDED, source.where("kubernetes", "addons", name), what, why, remedy)
-
-
-def _not_built(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.Finding]:
-    """Find add-ons that can only be planned, in clusters that `up` provisions: the release of Kubernetes has no manifests of them."""
-    target = lookup.target_of(cluster)
-    built = target.built.get(kubernetes.run_by) if target else None
-    if built is None or cluster.software.profile not in built.software:
-        return
-    names = {one.name for one in kubernetes.addons}
-    for one in kubernetes.addons:
-        known = catalog.addons()[one.name]
-        if not known.is_built and not names.intersection(known.excludes):  # that two exclude each other is said already
-            what = f"this version can't install the add-on {one.name}"
-            why = f"it can be planned only, and the release of Kubernetes does not have it ({known.title})"
-            where = source.where_key("kubernetes", "addons", one.name)
-            yield finding.Finding(_ERROR, Code.ADDON_NOT_BUILT, where, what, why, f"remove `{one.name}`, and install it yourself when the cluster is up")
-
-
-def _without_kwok(kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.Finding]:
-    if kubernetes.kwok_nodes and not any(one.name == _KWOK for one in kubernetes.addons):
-        what = "`kwok_nodes` needs the add-on kwok, which is left out"
-        why = "without it nothing says that the nodes are ready, and pods wait there for ever"
-        yield finding.Finding(_ERROR, Code.ADDON_NEEDED, source.where("kubernetes", "addons", _KWOK), what, why, "remove `kwok: false`, or remove `kwok_nodes`")
 
 
 def _versions(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.Finding]:

@@ -31,6 +31,7 @@ pools:
 scheduler: kubernetes
 software: ubuntu-24.04-metal
 storage: {STORAGE}
+kubernetes: {addons: {ADDONS}}
 pools: {train: {nodes: 1}}
 accounts: {research: {}}
 users: {ada: {uid: 2001, account: research}}
@@ -40,6 +41,7 @@ users: {ada: {uid: 2001, account: research}}
 """Each has places in capitals."""
 USUAL = {
     "STORAGE": "",
+    "ADDONS": "",
     "CIDR": "cidr: 10.80.0.0/16",
     "HOME": "kind: nfs",
     "ACCESS": "login_nodes: 2, allowed_cidrs: [203.0.113.7/32]",
@@ -88,6 +90,10 @@ CASES = [
     ),
     ("gcp", "NETWORK", "region: us-central1, zones: [us-east4-a]", Code.ZONE_UNKNOWN, "write `region: us-east4`", "region: us-east4, zones: [us-east4-a]"),
     ("metal", "STORAGE", "home: {kind: nfs, mount: /home}", Code.STORAGE_KIND_MISSING, "remove home: this version mounts no storage", ""),
+    (
+        *("metal", "ADDONS", "nvidia-gpu-operator: true", Code.ADDON_NOT_BUILT),
+        *("remove `nvidia-gpu-operator`, write `nvidia-device-plugin: false`, and", "nvidia-device-plugin: false"),
+    ),
     ("local", "TEXT", ">\n  one", Code.TEXT_FORM, "write it on the line of its key, without `>`", "one"),
     ("local", "TEXT", '"on\\u202Ee"', Code.TEXT_FORM, "take it out: it is character 3 of the text", '"one"'),
 ]
