@@ -13,7 +13,7 @@ from blueprints.spec import NodeSet
 from ..elastic.kubernetes import model as elastic
 from ..finish import checks, inspection_results
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
-from . import acceptance_jobs, apply, confinement, group, labels, pod_interfaces, queues, racks, readiness, service_addresses, training
+from . import acceptance_jobs, apply, confinement, free_gpus, group, labels, pod_interfaces, queues, racks, readiness, service_addresses, training
 from .acceptance_jobs import AcceptanceInputs, PoolInputs
 from .api import Api, Key
 
@@ -183,12 +183,16 @@ def node_lacks(node: Mapping[str, Any] | None, gpus: int, version: str) -> str:
 def _queueing(api: Api, inputs: AcceptanceInputs, pool: PoolInputs, work: Work) -> Iterator[dict[str, Any]]:
     """A gang within the quota runs at once, one beyond it waits and says why, a more important one takes its place, and the quota that a job leaves is given to the next."""
     nodes = pool.used
+    wanted = f"{nodes} pods with {pool.gpus} GPUs on {nodes} nodes"
+    if no_room := free_gpus.no_room(api, pool):
+        yield acceptance_jobs.not_judged(pool.name, "gang of pods", wanted, f"{no_room}; nor were quota, preemption and racks tried")
+        return
     processes = _Gangs(api, inputs, pool, work)
     ran = processes.start("first")
     placed = processes.nodes_of("first")
     right = ran and placed <= set(pool.nodes) and len(placed) == nodes
     measured = f"{nodes if ran else 0} pods on {', '.join(sorted(placed)) or 'no node'}"
-    yield acceptance_jobs.check(pool.name, "gang of pods", f"{nodes} pods with {pool.gpus} GPUs on {nodes} nodes", measured, processes.why("first"), ok=right)
+    yield _judged(api, pool, acceptance_jobs.check(pool.name, "gang of pods", wanted, measured, processes.why("first"), ok=right))
     if not right:
         return
     processes.submit("second")
@@ -196,18 +200,22 @@ def _queueing(api: Api, inputs: AcceptanceInputs, pool: PoolInputs, work: Work) 
     yield acceptance_jobs.check(pool.name, "job over quota", "waits, with a reason", "waits" if waits else "runs", processes.why("second"), ok=bool(waits))
     processes.submit("urgent", priority=True)
     preempted = processes.runs("urgent") and not processes.is_admitted("first")
-    yield acceptance_jobs.check(
-        pool.name, "preemption", "the more important job runs", "it runs" if preempted else "it waits", processes.why("urgent"), ok=preempted
-    )
+    measured = "it runs" if preempted else "it waits"
+    yield _judged(api, pool, acceptance_jobs.check(pool.name, "preemption", "the more important job runs", measured, processes.why("urgent"), ok=preempted))
     processes.delete("urgent")
     processes.delete("first")
     freed = processes.runs("second")
-    yield acceptance_jobs.check(
-        pool.name, "quota that is free again", "the waiting job runs", "it runs" if freed else "it waits", processes.why("second"), ok=freed
-    )
+    measured = "it runs" if freed else "it waits"
+    yield _judged(api, pool, acceptance_jobs.check(pool.name, "quota that is free again", "the waiting job runs", measured, processes.why("second"), ok=freed))
     processes.delete("second")
     if inputs.has_racks and not pool.is_elastic:
         yield _one_rack(api, pool, processes)
+
+
+def _judged(api: Api, pool: PoolInputs, found: dict[str, Any]) -> dict[str, Any]:
+    """Give a result, unless it is bad and other jobs took the room meanwhile."""
+    no_room = free_gpus.no_room(api, pool) if found["verdict"] == acceptance_jobs.FAIL else ""
+    return acceptance_jobs.not_judged(pool.name, found["name"], found["expected"], no_room) if no_room else found
 
 
 def _one_rack(api: Api, pool: PoolInputs, processes: "_Gangs") -> dict[str, Any]:

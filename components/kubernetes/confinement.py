@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..provider.kind import Work
-from . import acceptance_jobs, apply, readiness
+from . import acceptance_jobs, apply, free_gpus, readiness
 from .api import Api, Key
 
 IMAGE = "registry.k8s.io/kube-proxy"
 """It runs on every node already, and `cat` is in it."""
+NAME = "GPUs of a pod"
 DEVICES = "/host-dev"
 """Where the pod sees the node's device files: those that it was not given, too."""
 ANSWERS_WITHIN_S = 120
@@ -20,10 +21,13 @@ _COMPLAINT = re.compile(rf"^cat: {DEVICES}/nvidia(\d+): (.*)$", re.MULTILINE)
 
 
 def checks(api: Api, inputs: acceptance_jobs.AcceptanceInputs, pool: acceptance_jobs.PoolInputs, work: Work) -> Iterator[dict[str, Any]]:
-    """On some nodes, a pod with a quarter of the GPUs tries to open all of them."""
+    """On some nodes that have them free, a pod with a quarter of the GPUs tries to open all of them."""
     given = pool.gpus // 4
     wanted = verdict(given, pool.gpus)
-    names = {f"devices-{number}": node for number, node in enumerate(pool.nodes[: pool.used])}
+    free = free_gpus.of_pool(api, pool)
+    if why := free_gpus.lacking(free, pool, given):
+        yield acceptance_jobs.not_judged(pool.name, NAME, f"{wanted} on {pool.used} nodes", why)
+    names = {f"devices-{number}": node for number, node in enumerate([node for node, count in free.items() if count >= given][: pool.used])}
     for name, node in names.items():
         container = {
             "name": "devices",
@@ -43,7 +47,10 @@ def checks(api: Api, inputs: acceptance_jobs.AcceptanceInputs, pool: acceptance_
         message = str(next((acceptance_jobs.ended(one).get("message", "") for one in pods), ""))
         found = read(message, pool.gpus)
         why = f"it says: {message.strip()}" if has_ended else readiness.pod_trouble(pods) or f"its pod did not end within {ANSWERS_WITHIN_S} s"
-        yield acceptance_jobs.check(node, "GPUs of a pod", wanted, found if has_ended else "no answer", why, ok=has_ended and found == wanted)
+        if not has_ended and not any(one["spec"].get("nodeName") for one in pods) and free_gpus.of_pool(api, pool).get(node, 0) < given:
+            yield acceptance_jobs.not_judged(node, NAME, wanted, "another job took its GPUs first")
+        else:
+            yield acceptance_jobs.check(node, NAME, wanted, found if has_ended else "no answer", why, ok=has_ended and found == wanted)
         api.delete(Key("batch/v1", "Job", acceptance_jobs.NAMESPACE, name), foreground=True)
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from ..provider.kind import Work
-from . import acceptance_jobs, apply, jobs, manifests, readiness
+from . import acceptance_jobs, apply, free_gpus, jobs, manifests, readiness
 from .api import Api, Key
 
 IMAGE = "clusterwright.invalid/torch"
 """Releases for rehearsals have it. Elsewhere the images of training jobs are users' own, and the check is left out."""
-NAME = "training"
+NAME, CHECK = "training", "training job"
 ENDS_WITHIN_S = 600
 """With the image's way to the nodes: 1 GB."""
 _KEY = Key(jobs.TRAINER, "TrainJob", acceptance_jobs.NAMESPACE, NAME)
@@ -21,6 +21,10 @@ def checks(api: Api, inputs: acceptance_jobs.AcceptanceInputs, pool: acceptance_
     """PyTorch's data parallelism over all GPUs of some nodes gives the values that one process gives."""
     image = acceptance_jobs.image(inputs, IMAGE)
     if not image:
+        return
+    wanted = _words(pool.used * pool.gpus, pool.used)
+    if why := free_gpus.no_room(api, pool):
+        yield acceptance_jobs.not_judged(pool.name, CHECK, wanted, why)
         return
     job = jobs.Job(
         NAME, image, ("python3", "-c", Path(__file__).with_name("ddp.py").read_text()), nodes=pool.used, gpus_per_node=pool.gpus, account=acceptance_jobs.NAMESPACE,
@@ -40,11 +44,13 @@ def checks(api: Api, inputs: acceptance_jobs.AcceptanceInputs, pool: acceptance_
     pods = _pods(api)
     messages = [str(acceptance_jobs.ended(one).get("message", "")) for one in pods]
     found = [read(one) for one in messages]
-    wanted = _words(pool.used * pool.gpus, pool.used)
     is_right = states[:1] == ["Complete"] and len(found) == pool.used and all(is_as_it_should_be(one, pool.used * pool.gpus, pool.gpus) for one in found)
     measured = wanted if is_right else f"{states[0].lower() if states else 'not ended'}, {len(pods)} pods"
     why = "; ".join(filter(None, messages)) or readiness.pod_trouble(pods) or _trouble(api)
-    yield acceptance_jobs.check(pool.name, "training job", wanted, measured, why, ok=is_right)
+    if not states and (no_room := free_gpus.no_room(api, pool)):
+        yield acceptance_jobs.not_judged(pool.name, CHECK, wanted, no_room)
+    else:
+        yield acceptance_jobs.check(pool.name, CHECK, wanted, measured, why, ok=is_right)
 
 
 def read(message: str) -> dict[str, Any]:

@@ -116,6 +116,42 @@ def test_without_queues_nodes_and_the_gpus_of_pods_are_checked(scheduled: tuple[
     assert verdicts(outputs["checks"]) == {"nodes of Kubernetes": "pass", "GPUs of a pod": "pass"}
 
 
+@contextlib.contextmanager
+def held(api: Api, gpus: dict[str, int]) -> Iterator[list[Key]]:
+    """Let pods of somebody else hold GPUs of nodes."""
+    made: list[Key] = []
+    try:
+        for name, count in gpus.items():
+            container = {"name": "a", "image": "a", "resources": {"limits": {labels.GPU: str(count)}}}
+            spec = {"nodeName": name, "restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [container]}
+            made.append(key_of(api.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"held-{name}", "namespace": "default"}, "spec": spec})))
+        yield made
+    finally:
+        for key in made:
+            api.delete(key)
+        processes.wait_until(lambda: not any(api.get(key) for key in made), awaiting="the pods of somebody else to go")
+
+
+def test_gpus_of_pods_are_tried_on_nodes_whose_gpus_are_free(scheduled: tuple[cluster.Cluster, nodes.Nodes]) -> None:
+    """Jobs hold the pool's first nodes, as they do on most days."""
+    api = scheduled[0].api()
+    with held(api, {"train-0": 8, "train-1": 7}) as pods_of_others:
+        outputs = acceptance.Acceptance().create(inputs(scheduled[0]), works.Notes().work())
+        assert [one["node"] for one in outputs["checks"] if one["name"] == "GPUs of a pod"] == ["train-2", "train-3"]
+        assert {one["verdict"] for one in outputs["checks"]} == {"pass"}
+        assert all(api.get(key) for key in pods_of_others)
+
+
+def test_what_busy_nodes_leave_no_room_for_is_not_judged(scheduled: tuple[cluster.Cluster, nodes.Nodes]) -> None:
+    api = scheduled[0].api()
+    with held(api, {"train-0": 8, "train-1": 7, "train-2": 8, "train-3": 6}) as pods_of_others:
+        outputs = acceptance.Acceptance().create(inputs(scheduled[0]), works.Notes().work())
+        assert all(api.get(key) for key in pods_of_others)
+    found = [(one["node"], one["name"], one["verdict"]) for one in outputs["checks"]]
+    assert found[1:] == [("train", "gang of pods", "reported"), ("train", "GPUs of a pod", "reported"), ("train-3", "GPUs of a pod", "pass")]
+    assert {one["measured"] for one in outputs["checks"] if one["verdict"] == "reported"} == {"not tried"}
+
+
 def test_jobs_of_a_jobset_in_a_namespace_without_accounts_are_left_alone(scheduled: tuple[cluster.Cluster, nodes.Nodes]) -> None:
     api = scheduled[0].api()
     jobset = {
