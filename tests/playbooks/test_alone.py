@@ -61,6 +61,16 @@ def step(tmp_path: Path) -> Iterator[None]:
         process.stdin.close()
 
 
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[None]:
+    """What slurmd keeps alive where control groups are of version 2, whether jobs run or not."""
+    program = tmp_path / "slurmstepd"
+    shutil.copy("/bin/sleep", program)
+    with subprocess.Popen([program, "infinity"]) as process:
+        yield
+        process.kill()
+
+
 def test_a_controller_that_listens_is_remembered(tmp_path: Path, listening: int) -> None:
     node = Node(tmp_path, "127.0.0.2,127.0.0.1", listening)
     node.saw_controller(seconds_ago=2 * AFTER_S)
@@ -94,3 +104,10 @@ def test_a_job_that_runs_keeps_its_node(tmp_path: Path, silent: int) -> None:
     with contextlib.suppress(FileNotFoundError):
         node.console.unlink()
     assert node.look() == NOT_ALONE
+
+
+@pytest.mark.usefixtures("holder")
+def test_the_program_that_holds_the_control_group_of_steps_is_no_job(tmp_path: Path, silent: int) -> None:
+    node = Node(tmp_path, "127.0.0.1", silent)
+    node.saw_controller(seconds_ago=AFTER_S)
+    assert node.look() == ALONE

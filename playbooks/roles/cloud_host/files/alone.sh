@@ -20,8 +20,9 @@ last=$(cat "$seen" 2>/dev/null) || {
     exit 1
 }
 [ $((now - last)) -ge "$seconds" ] || exit 1
-# A step's own program outlives the daemons; processes of other containers on the same kernel are not meant.
-pgrep --ns $$ --nslist pid --exact slurmstepd >/dev/null && exit 1
+# A step's own program outlives the daemons, and names itself `slurmstepd: [17.batch]` a moment after it began. Another one, `slurmstepd infinity`, only holds the control
+# group of all steps (cgroup v2) and never ends. Processes of other containers on the same kernel are not meant.
+pgrep --ns $$ --nslist pid --full '^(slurmstepd: |([^ ]*/)?slurmstepd$)' >/dev/null && exit 1
 said="no controller has answered for $(((now - last) / 60)) minutes and no job runs here: this node ends itself"
 echo "$said"
 [ ! -w "$console" ] || echo "clusterwright: $said" >>"$console"
