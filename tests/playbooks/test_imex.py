@@ -4,13 +4,18 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from tests.playbooks import templates
 
 ROLE = templates.PLAYBOOKS / "roles/imex"
-TASKS: dict[str, dict[str, Any]] = {one["name"]: one for one in yaml.safe_load((ROLE / "tasks/main.yml").read_text())}
+
+
+def tasks(name: str) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in yaml.safe_load((ROLE / f"tasks/{name}.yml").read_text())}
+
+
+TASKS, LOOK = tasks("main"), tasks("look")
 RACKS = {"r1": {"t1": "10.20.0.12", "t2": "10.20.0.13"}, "r2": {"t3": "10.20.0.14"}}
 
 
@@ -44,22 +49,81 @@ def test_the_daemon_reads_one_address_a_line_and_starts_before_jobs() -> None:
     } <= {*unit}
 
 
-@pytest.mark.parametrize(
-    ("known", "wanted", "steps", "looks", "passes"),
-    [
-        ("", ["10.20.0.12"], "", False, True),
-        ("10.20.0.12", ["10.20.0.12"], "4711", False, True),
-        ("10.20.0.12", ["10.20.0.12", "10.20.0.13"], "", True, True),
-        ("10.20.0.12", ["10.20.0.12", "10.20.0.13"], "4711", True, False),
-    ],
-    ids=["the first time", "the same machines", "other machines, and no job", "other machines under a job"],
-)
-def test_another_list_of_machines_waits_for_jobs(known: str, wanted: list[str], steps: str, looks: bool, passes: bool) -> None:
-    before = {"stdout": known, "stdout_lines": known.splitlines()}
-    is_asked = templates.evaluate("{{ " + TASKS["Jobs that run here"]["when"] + " }}", imex_known=before, imex_addresses=wanted)
-    asked = {"stdout": steps} if is_asked else {"skipped": True}
-    assert is_asked is looks
-    assert templates.evaluate("{{ " + TASKS["No job loses its NVLink domain"]["ansible.builtin.assert"]["that"] + " }}", imex_steps=asked) is passes
+def look(**variables: Any) -> Any:
+    """Give what a machine tells the others."""
+    task = LOOK["What this machine tells the others"]["ansible.builtin.set_fact"]["imex_seen"]
+    return {name: templates.evaluate(text, **variables) for name, text in task.items()}
+
+
+def machine(name: str, known: list[str], wanted: list[str], *, state: str = "active", job: bool = False, restarts: bool = True) -> Any:
+    asked = {"imex_known": {"stdout_lines": known}, "imex_state": {"stdout": state}, "imex_steps": {"rc": 0 if job else 1}}
+    answers = asked if restarts else {one: {"skipped": True} for one in asked}
+    return look(inventory_hostname=name, imex_wanted=wanted, imex_restarts=restarts, **answers)
+
+
+def test_each_command_that_looks_waits_for_a_reason() -> None:
+    assert [one.get("when") for one in LOOK.values()][:3] == ["imex_restarts"] * 3
+    assert TASKS["What the machines of the rack see"]["vars"]["imex_restarts"] == "{{ imex_would.pending }}"
+    assert TASKS["What would change"]["check_mode"] is True
+
+
+def test_what_would_change_is_what_changes() -> None:
+    assert TASKS["What would change"]["files"] == TASKS["Daemon and its domain"]["files"]
+
+
+def test_the_machines_of_a_rack_are_asked_before_the_first_one_changes() -> None:
+    assert [*TASKS].index("What the machines of the rack see") < [*TASKS].index("Daemon and its domain")
+
+
+OLD, NEW = ["10.20.0.12", "10.20.0.13"], ["10.20.0.12", "10.20.0.13", "10.20.0.14"]
+RACK = ["t1", "t2", "t3"]
+
+
+def holds(name: str, *answers: Any, rack: list[str] = RACK, failed: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
+    asked = [*(one["name"] for one in answers), *failed]
+    found = templates.evaluate("{{ answers | rack_holds(name, rack, asked) }}", answers=[*answers], name=name, rack=rack, asked=asked)
+    return found["jobs"], found["silent"]
+
+
+FREE: tuple[list[str], list[str]] = ([], [])
+
+
+def test_one_job_in_a_rack_keeps_another_list_from_all_its_machines() -> None:
+    answers = [machine("t1", OLD, NEW), machine("t2", OLD, NEW, job=True), machine("t3", [], NEW, state="inactive"), machine("u1", [], ["10.20.0.99"])]
+    assert [holds(name, *answers) for name in RACK] == [(["t2"], [])] * 3
+    assert holds("u1", *answers, rack=["u1"]) == FREE, "a job of another rack"
+
+
+def test_another_list_is_taken_where_no_job_runs() -> None:
+    answers = [machine("t1", OLD, NEW), machine("t2", OLD, NEW), machine("t3", [], NEW, state="inactive", job=True)]
+    assert [holds(name, *answers) for name in RACK] == [FREE] * 3, "the daemon of the new machine has nothing to lose"
+
+
+def test_a_restart_with_the_same_list_waits_for_the_jobs_of_its_machine_alone() -> None:
+    answers = [machine("t1", NEW, NEW, job=True), machine("t2", NEW, NEW), machine("t3", NEW, NEW)]
+    assert [holds(name, *answers) for name in RACK] == [(["t1"], []), FREE, FREE]
+
+
+def test_where_nothing_restarts_jobs_hold_nothing() -> None:
+    answers = [machine("t1", NEW, NEW, job=True, restarts=False), machine("t2", NEW, NEW, restarts=False), machine("t3", OLD, NEW)]
+    assert [holds(name, *answers) for name in RACK] == [FREE] * 3
+
+
+def test_the_first_start_of_a_daemon_waits_for_no_job() -> None:
+    answers = [machine(name, [], NEW, state="inactive", job=True) for name in RACK]
+    assert [holds(name, *answers) for name in RACK] == [FREE] * 3
+    assert holds("t1", *answers[:2], failed=("t3",)) == FREE, "nothing is joined yet"
+
+
+def test_a_machine_on_which_the_run_failed_before_may_have_jobs() -> None:
+    answers = [machine("t1", OLD, NEW), machine("t3", [], NEW, state="inactive")]
+    assert [holds(name, *answers, failed=("t2",)) for name in ("t1", "t3")] == [([], ["t2"])] * 2
+    assert holds("t1", machine("t1", NEW, NEW), failed=("t2",)) == FREE, "the list stays"
+
+
+def test_a_machine_that_leaves_a_rack_waits_for_the_jobs_there() -> None:
+    answers = [machine("t1", NEW, OLD, job=True), machine("t2", NEW, OLD), machine("t3", NEW, ["10.20.0.14"])]
+    assert holds("t3", *answers, rack=["t3"]) == (["t1"], [])
 
 
 DEVICES = "Character devices:\n  1 mem\n195 nvidia\n234 nvidia-caps-imex-channels\n509 nvidia-nvswitch\n"

@@ -47,7 +47,7 @@ ASKED = asked()
 
 
 def test_all_that_look_for_jobs_are_known_here() -> None:
-    assert [*ASKED] == ["imex/tasks/main.yml", "mig/tasks/change.yml", "cloud_host/files/alone.sh"]
+    assert [*ASKED] == ["imex/tasks/look.yml", "mig/tasks/change.yml", "cloud_host/files/alone.sh"]
 
 
 @pytest.mark.parametrize("place", ASKED)
