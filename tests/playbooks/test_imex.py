@@ -15,7 +15,7 @@ def tasks(name: str) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in yaml.safe_load((ROLE / f"tasks/{name}.yml").read_text())}
 
 
-TASKS, LOOK = tasks("main"), tasks("look")
+TASKS, LOOK, ABSENT = tasks("main"), tasks("look"), tasks("absent")
 RACKS = {"r1": {"t1": "10.20.0.12", "t2": "10.20.0.13"}, "r2": {"t3": "10.20.0.14"}}
 
 
@@ -124,6 +124,26 @@ def test_a_machine_on_which_the_run_failed_before_may_have_jobs() -> None:
 def test_a_machine_that_leaves_a_rack_waits_for_the_jobs_there() -> None:
     answers = [machine("t1", NEW, OLD, job=True), machine("t2", NEW, OLD), machine("t3", NEW, ["10.20.0.14"])]
     assert holds("t3", *answers, rack=["t3"]) == (["t1"], [])
+
+
+def test_no_daemon_stops_under_a_job_of_its_former_rack() -> None:
+    assert next(iter(ABSENT)) == "What the machines of the former rack see"
+    asked = ABSENT["What the machines of the former rack see"]["vars"]
+    assert (asked["imex_wanted"], asked["imex_restarts"]) == ([], True)
+    answers = [machine("t1", OLD, []), machine("t2", OLD, [], job=True), machine("u1", ["10.20.0.99"], [])]
+    assert [holds(name, *answers, rack=[]) for name in ("t1", "t2", "u1")] == [(["t2"], []), (["t2"], []), FREE]
+
+
+def fails(answer: dict[str, Any]) -> bool:
+    condition = ABSENT["No daemon"]["failed_when"]
+    return bool(templates.evaluate("{{ " + condition + " }}", imex_stopped=answer))
+
+
+def test_a_daemon_that_does_not_stop_is_no_removed_one() -> None:
+    """The answers of systemd_service, of ansible-core 2.19."""
+    assert not fails({"changed": False, "failed": True, "msg": "Could not find the requested service nvidia-imex.service: host"})
+    assert fails({"changed": False, "failed": True, "msg": "Unable to stop service nvidia-imex.service: Job timed out"})
+    assert not fails({"changed": True})
 
 
 DEVICES = "Character devices:\n  1 mem\n195 nvidia\n234 nvidia-caps-imex-channels\n509 nvidia-nvswitch\n"
