@@ -13,6 +13,8 @@ from .api import Key, Object, key_of
 
 PART_OF = "clusterwright.io/part-of"
 """The label by which objects are found that belong together: an add-on's name, or that of another group."""
+CONFIGURATION = "clusterwright.io/configuration"
+"""The annotation of a pod template that names the content of its program's configuration."""
 DEFINITION = "CustomResourceDefinition"
 ORDER = (
     ("Namespace",),
@@ -57,6 +59,11 @@ def read(folder: Path) -> list[dict[str, Any]]:
 def fingerprint(manifests: Iterable[Object]) -> str:
     """Give a digest of manifests that names their content."""
     return hashlib.sha256(json.dumps(list(manifests), sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def restarted_with(configuration: str) -> dict[str, Any]:
+    """Give metadata of a pod template that replaces pods when the text of their configuration changes; programs read it at their start."""
+    return {"annotations": {CONFIGURATION: hashlib.sha256(configuration.encode()).hexdigest()[:16]}}
 
 
 def adapt(manifests: Iterable[Object], *, group: str, images: Images, settings: Mapping[str, Any]) -> list[dict[str, Any]]:

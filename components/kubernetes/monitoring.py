@@ -6,7 +6,6 @@ Everything else is scraped by all of them.
 Source: Prometheus 2.53, configuration; Kubernetes, "Metrics For Kubernetes System Components".
 """
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ import yaml
 from blueprints import catalog
 from blueprints.spec import Monitoring
 
-from . import dashboard
+from . import dashboard, manifests
 
 ALERTS = Path(__file__).with_name("alerts.yaml")
 PROMETHEUS, NODE_EXPORTER, KUEUE, JOBSET = "prometheus", "node-exporter", "kueue", "jobset"
@@ -65,10 +64,9 @@ def settings(monitoring: Monitoring, *, addons: Sequence[str]) -> dict[str, Any]
         f"--storage.tsdb.retention.size={MOST_GB}GB",
         "--enable-feature=expand-external-labels",
     ]
-    written = hashlib.sha256("\0".join(files.values()).encode()).hexdigest()[:16]
     # A program that runs reads no changed file: its pod is replaced.
     template = {
-        "metadata": {"annotations": {"clusterwright.io/configuration": written}},
+        "metadata": manifests.restarted_with("\0".join(files.values())),
         "spec": {"containers": [{"name": PROMETHEUS, "args": arguments}, *([_alertmanager()] if webhook else [])]},
     }
     shown = {"data": {"cluster.json": json.dumps(dashboard.cluster(), indent=1)}} if monitoring.dashboards else None

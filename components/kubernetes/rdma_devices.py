@@ -1,11 +1,12 @@
 """RDMA devices for pods: what the shared device plugin is told, and what pods of a fabric need beside the devices. Pure."""
 
-import hashlib
 import json
 from collections.abc import Collection
 from typing import Any
 
 from blueprints import catalog
+
+from . import manifests
 
 ADDON = "rdma-shared-device-plugin"
 PODS_MAX = 100
@@ -27,7 +28,7 @@ def settings(fabrics: Collection[str]) -> dict[str, Any]:
     ]
     text = json.dumps({"periodicUpdateInterval": LOOK_EVERY_S, "configList": resources}, indent=2)
     template = {
-        "metadata": {"annotations": {"clusterwright.io/configuration": hashlib.sha256(text.encode()).hexdigest()[:16]}},
+        "metadata": manifests.restarted_with(text),
         "spec": {
             "tolerations": [{"operator": "Exists"}],
             "affinity": _nodes_with_pools(),

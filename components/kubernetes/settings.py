@@ -8,7 +8,7 @@ import yaml
 from blueprints import catalog
 from blueprints.spec import METALLB, POLICY_ENFORCER, Monitoring
 
-from . import labels, monitoring, rdma_devices
+from . import labels, manifests, monitoring, rdma_devices
 
 IN_ACCOUNTS = {"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]}
 SMALL = {"requests": {"cpu": "20m", "memory": "64Mi"}}
@@ -75,11 +75,14 @@ def _kueue(*, without: Sequence[str] = ()) -> dict[str, Any]:
         return {"webhooks": [{"name": f"{prefix}{name}.kb.io", "namespaceSelector": IN_ACCOUNTS} for name in KUEUE_NAMES]}
 
     arguments = ["--config=/controller_manager_config.yaml", "--zap-log-level=2", "--feature-gates=TopologyAwareScheduling=true"]
+    configuration = yaml.safe_dump(kueue_configuration(without=without))
+    deployment = _containers({"name": "manager", "args": arguments, "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT})
+    if without:
+        # Kueue reads its file when it starts. Clusters with the usual configuration have no annotation, so that an update does not restart Kueue there.
+        deployment["spec"]["template"]["metadata"] = manifests.restarted_with(configuration)
     return {
-        "ConfigMap/kueue-manager-config": {"data": {"controller_manager_config.yaml": yaml.safe_dump(kueue_configuration(without=without))}},
-        "Deployment/kueue-controller-manager": _containers(
-            {"name": "manager", "args": arguments, "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT}
-        ),
+        "ConfigMap/kueue-manager-config": {"data": {"controller_manager_config.yaml": configuration}},
+        "Deployment/kueue-controller-manager": deployment,
         "MutatingWebhookConfiguration/kueue-mutating-webhook-configuration": webhooks("m"),
         "ValidatingWebhookConfiguration/kueue-validating-webhook-configuration": webhooks("v"),
     }

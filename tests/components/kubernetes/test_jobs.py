@@ -245,6 +245,17 @@ def test_what_jobs_ask_for_is_what_the_plugin_offers_and_queues_do_not_count() -
     assert excluded("prometheus") == []
 
 
+def test_kueue_restarts_when_the_plugin_joins_the_cluster() -> None:
+    """It reads its configuration at its start. Clusters without the plugin keep the template that they have."""
+
+    def template(*addons: str) -> Any:
+        return settings.of_addon("kueue", addons=addons)["Deployment/kueue-controller-manager"]["spec"]["template"]
+
+    assert template(rdma_devices.ADDON) != template("prometheus")
+    assert "metadata" not in template("prometheus")
+    assert template(rdma_devices.ADDON) == template("prometheus", rdma_devices.ADDON)
+
+
 def test_the_plugin_restarts_with_another_list() -> None:
     def mark(*fabrics: str) -> Any:
         return rdma_devices.settings(fabrics)["DaemonSet/rdma-shared-dp-ds"]["spec"]["template"]["metadata"]["annotations"]
