@@ -77,14 +77,14 @@ def test_500_nodes_of_a_job_are_one_request(script: Script) -> None:
 
 
 DOMAINS = [f"projects/proj/regions/us-central1/resourcePolicies/domain-{number}" for number in (1, 2)]
+IN_DOMAINS: dict[str, Any] = {"count": 36, "start": {**START, "domains": DOMAINS, "domain_nodes": 18}}
 
 
 def test_the_nodes_of_each_nvlink_domain_are_one_request_with_the_policy_of_the_domain(script: Script) -> None:
     nodes = ["train-17", "train-18", "train-0"]
     script.on("POST", BULK, operation(), operation())
     script.on("GET", LIST, {"items": [instance(node, number) for number, node in enumerate(nodes, start=1)]})
-    in_domains = row(count=36, start={**START, "domains": DOMAINS, "domain_nodes": 18})
-    answer = script.fleet(in_domains).launch(order(*nodes))
+    answer = script.fleet(row(**IN_DOMAINS)).launch(order(*nodes))
     assert ({one.node for one in answer.instances}, answer.refusal) == ({*nodes}, None)
     bodies = [asked.body for asked in script.of("POST", BULK) if asked.body]
     assert [(body["instanceProperties"]["resourcePolicies"], [*body["perInstanceProperties"]]) for body in bodies] == [
@@ -92,6 +92,29 @@ def test_the_nodes_of_each_nvlink_domain_are_one_request_with_the_policy_of_the_
         ([DOMAINS[1]], ["starter-prod-train-18"]),
     ]
     assert [body["instanceProperties"]["labels"]["clusterwright-launch"] for body in bodies] == ["token-1", "token-1-1"], "each is repeated by itself"
+
+
+FULL, UNDER_WAY = "ZONE_RESOURCE_POOL_EXHAUSTED", {"status": "RUNNING"}
+
+
+@pytest.mark.parametrize(
+    ("whole", "second", "made", "meant", "requests"),
+    [
+        (False, operation(), ["train-18"], Refusal.CAPACITY, 2),
+        (False, operation(**UNDER_WAY), [], Refusal.LATER, 2),
+        (True, operation(), [], Refusal.CAPACITY, 1),
+    ],
+    ids=["the other domain has capacity", "the other domain is under way", "a job needs both"],
+)
+def test_a_domain_without_capacity_keeps_others_back_only_from_a_job_over_both(
+    script: Script, whole: bool, second: dict[str, Any], made: list[str], meant: Refusal, requests: int
+) -> None:
+    script.on("POST", BULK, operation(FULL), second)
+    script.on("GET", OPERATION, operation(**UNDER_WAY))
+    script.on("GET", LIST, {"items": []}, {"items": [instance("train-18", 7, launch="token-1-1")]})
+    answer = script.fleet(row(**IN_DOMAINS)).launch(order("train-0", "train-18", whole=whole))
+    assert ([one.node for one in answer.instances], answer.refusal) == (made, meant)
+    assert len(script.of("POST", BULK)) == requests
 
 
 def test_nodes_of_several_jobs_may_come_in_part(script: Script) -> None:

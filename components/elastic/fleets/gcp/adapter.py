@@ -80,14 +80,19 @@ class Gcp:
         if node_set is None:
             return Answer((), Refusal.ERROR, f"{launch.node_set} is not in the fleet table")
         instances: list[Instance] = []
+        refused: list[Answer] = []
         for number, nodes in enumerate(requests(launch.nodes, node_set)):
             token = launch.token if number == 0 else f"{launch.token}{PART}{number}"
             part = dataclasses.replace(launch, nodes=nodes, token=token)
             answer = self._launch(part, node_set)
             instances += answer.instances
             if answer.refusal:
-                return Answer(tuple(instances), answer.refusal, answer.detail)
-        return Answer(tuple(instances))
+                refused.append(answer)
+                if launch.is_whole:
+                    break  # the job can't start; where nodes may come in part, one domain without capacity does not keep the others back
+        # A request that is not answered yet is repeated, and all of the launch with it; a refusal would give its nodes up.
+        why = next((one for one in refused if one.refusal in (Refusal.LATER, Refusal.QUEUED)), refused[0] if refused else Answer(()))
+        return Answer(tuple(instances), why.refusal, why.detail)
 
     def terminate(self, instances: Sequence[str]) -> None:
         grouped: dict[str, list[Place]] = {}
