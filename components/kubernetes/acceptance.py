@@ -221,19 +221,25 @@ def _judged(api: Api, pool: PoolInputs, found: dict[str, Any]) -> dict[str, Any]
 def _one_rack(api: Api, pool: PoolInputs, processes: "_Gangs") -> dict[str, Any]:
     """A gang that asks for one rack runs in one; where none has room for it, it waits and says why."""
     known = racks.of_nodes(api.list("v1", "Node"), pool.nodes)
-    fits = racks.most_idle(known, api.list("v1", "Pod")) >= pool.used
-    wanted = f"{pool.used} pods in one rack" if fits else "waits, as no rack has room, with a reason"
+    in_one = f"{pool.used} pods in one rack"
     if unnamed := [name for name in pool.nodes if not known.get(name)]:
         return acceptance_jobs.check(
-            pool.name, "gang in one rack", wanted, "nodes without a rack", f"{', '.join(unnamed)} lack the label {labels.RACK}", ok=False
+            pool.name, "gang in one rack", in_one, "nodes without a rack", f"{', '.join(unnamed)} lack the label {labels.RACK}", ok=False
         )
     processes.submit("one-rack", one_rack=True)
-    reason = "" if fits else processes.waits("one-rack")
-    ran = not reason and processes.runs("one-rack")
-    placed = sorted({known.get(name, name) for name in processes.nodes_of("one-rack")})
-    measured = f"{pool.used} pods in {', '.join(placed)}" if ran else "waits"
-    right = len(placed) == 1 if fits else bool(reason)
-    found = acceptance_jobs.check(pool.name, "gang in one rack", wanted, measured, processes.why("one-rack") or measured, ok=right)
+    look = racks.Look(pool.used)
+
+    def is_decided() -> bool:
+        nonlocal look
+        reason, places = processes.reason("one-rack"), processes.nodes_of("one-rack")
+        idle = racks.most_idle(known, api.list("v1", "Pod"), racks.usable(api.list("v1", "Node"), pool.tolerations)) if reason else 0
+        look = racks.Look(pool.used, tuple(known.get(name, name) for name in places), reason, idle)
+        return look.is_final
+
+    processes.within(is_decided, RUNS_WITHIN_S, "gang one-rack to run, or to wait while no rack has room")
+    wanted = in_one if look.runs or look.has_room or not look.reason else "waits, as no rack has room, with a reason"
+    measured = f"{pool.used} pods in {', '.join(sorted({*look.racks}))}" if look.runs else "waits"
+    found = acceptance_jobs.check(pool.name, "gang in one rack", wanted, measured, processes.why("one-rack") or measured, ok=look.is_right)
     processes.delete("one-rack")
     return found
 
@@ -253,12 +259,12 @@ class _Gangs:
         apply.apply_one(self._api, _gang(name, self._inputs, self._pool, priority=priority, one_rack=one_rack), self._work)
 
     def runs(self, name: str, *, within_s: float | None = None) -> bool:
-        return self._within(lambda: len(self._running(name)) == self._nodes, within_s or RUNS_WITHIN_S, f"gang {name} to run")
+        return self.within(lambda: len(self._running(name)) == self._nodes, within_s or RUNS_WITHIN_S, f"gang {name} to run")
 
     def waits(self, name: str) -> str:
         """Give the reason for which a job waits; empty: it doesn't."""
-        self._within(lambda: bool(self._reason(name)), DECIDES_WITHIN_S, f"the queue's decision about gang {name}")
-        return "" if self.is_admitted(name) else self._reason(name)
+        self.within(lambda: bool(self.reason(name)), DECIDES_WITHIN_S, f"the queue's decision about gang {name}")
+        return "" if self.is_admitted(name) else self.reason(name)
 
     def is_admitted(self, name: str) -> bool:
         found = self._workload(name)
@@ -269,18 +275,18 @@ class _Gangs:
 
     def why(self, name: str) -> str:
         """Say what queue and scheduler say of a job."""
-        return self._reason(name) or readiness.pod_trouble(self._pods(name))
+        return self.reason(name) or readiness.pod_trouble(self._pods(name))
 
     def delete(self, name: str) -> None:
         key = Key("batch/v1", "Job", acceptance_jobs.NAMESPACE, name)
         self._api.delete(key)
-        self._within(
+        self.within(
             lambda: self._api.get(key) is None and not self._pods(name) and self._workload(name) is None,
             acceptance_jobs.GONE_WITHIN_S,
             f"gang {name} to be gone",
         )
 
-    def _within(self, done: Callable[[], bool], within_s: float, awaiting: str) -> bool:
+    def within(self, done: Callable[[], bool], within_s: float, awaiting: str) -> bool:
         return acceptance_jobs.within(self._work, done, within_s=within_s, awaiting=awaiting)
 
     def _pods(self, name: str) -> list[dict[str, Any]]:
@@ -293,7 +299,8 @@ class _Gangs:
         found = self._api.list(queues.KUEUE, "Workload", namespace=acceptance_jobs.NAMESPACE)
         return next((one for one in found if any(owner["name"] == name for owner in one["metadata"].get("ownerReferences", ()))), None)
 
-    def _reason(self, name: str) -> str:
+    def reason(self, name: str) -> str:
+        """Say why Kueue lets a job wait; empty: it doesn't."""
         found = self._workload(name) or {}
         conditions = (found.get("status") or {}).get("conditions") or ()
         return next((str(one["message"]) for one in conditions if one["type"] == "QuotaReserved" and one["status"] == "False"), "")
