@@ -79,13 +79,17 @@ def _settle_failed(stack: str, *words: str) -> bool:
 
 
 def identity(creation: Creation) -> str:
-    """Give the id of a resource of the project's own that only the stack's record finds again; empty: of any other."""
+    """Give the id of a resource of the project's own that only the stack's record finds again; empty: of any other, and of kinds that this version no longer has."""
     from components.provider import kinds  # all that the provider can do takes its time to load
 
     if not creation.kind.startswith(OWN):
         return ""
+    try:
+        kind = kinds.named(creation.kind)
+    except KeyError:
+        return ""
     inputs = packed.unpack_each(creation.inputs)
-    return "/".join(str(inputs[name]) for name in kinds.named(creation.kind).id_inputs)
+    return "/".join(str(inputs[name]) for name in kind.id_inputs)
 
 
 def is_elsewhere(resources: Iterable[Mapping[str, Any]]) -> bool:

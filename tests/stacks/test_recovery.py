@@ -176,6 +176,8 @@ def test_of_the_projects_own_kinds_those_are_recorded_that_nobody_finds_without_
     """A killed run may have adopted servers, and only the record says which ones."""
     [adopting, other] = deployment.creations(record(pending=[servers("gpu-001"), {**servers(), "type": "clusterwright:finish:Group"}]))
     assert [recovery.identity(one) for one in (adopting, other)] == ["lab/train", ""]
+    gone = deployment.creations(record(pending=[{**servers("gpu-001"), "type": kind} for kind in ("clusterwright:metal:Gone", "clusterwright:gone:Hosts")]))
+    assert [recovery.identity(one) for one in gone] == ["", ""], "a kind that this version no longer has stops no command"
     made = deployment.repaired(record(pending=[servers("gpu-001")]), {SERVERS: Trace(Certainty.LIKELY, ("lab/train",))})["deployment"]["resources"][1]
     assert (made["id"], made["outputs"]["members"]) == ("lab/train", ["gpu-001"])
 
