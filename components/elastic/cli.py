@@ -17,7 +17,7 @@ from . import act, decide, names, report, slurm
 from . import table as fleet_table
 from .decide import holds, topology
 from .fleets import fleet
-from .memory import Busy, Store, replace
+from .memory import Busy, Store, make_folder, replace
 from .memory import Unreadable as MemoryUnreadable
 from .model import Fault, Life
 
@@ -170,7 +170,8 @@ def _topology(table: fleet_table.Table) -> int:
     """Write the switches of nodes that are nowhere yet, unless each node has a switch, and print the file's path if it changed. Slurm refuses jobs for nodes without one, and does not start without a file."""
     path = Path(table.topology)
     if table.topology and not (path.exists() and topology.names_all(path.read_text(), table)):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         replace(path, topology.unplaced(table))
         print(path)
     return 0

@@ -158,7 +158,7 @@ class Store:
 
     def write(self, memory: Memory) -> None:
         """Replace what is remembered, durably; nothing is written when it is the same."""
-        self._make_folder()
+        make_folder(self.folder)
         text = json.dumps(encode(memory), indent=1, sort_keys=True) + "\n"
         if self.file.exists() and self.file.read_text() == text:
             return
@@ -171,7 +171,7 @@ class Store:
         Raises:
             Busy: another run held it for `within_s` seconds.
         """
-        self._make_folder()
+        make_folder(self.folder)
         deadline = time.monotonic() + within_s
         with (self.folder / "lock").open("a") as file:
             _give_to_owner_of(self.folder, file.fileno())
@@ -185,13 +185,15 @@ class Store:
                     time.sleep(LOOK_EVERY_S)
             yield
 
-    def _make_folder(self) -> None:
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        _give_to_owner_of(self.folder.parent, self.folder)
-
 
 class Unreadable(Exception):
     """The memory's file is not one that this program can read."""
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of the memory and of what else the program writes, for the user that its parent belongs to."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    _give_to_owner_of(folder.parent, folder)
 
 
 def replace(path: Path, text: str, *, is_durable: bool = True) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -105,11 +106,14 @@ def test_a_file_is_there_before_slurm_starts_and_is_written_again_when_it_lacks_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "state" / "topology.conf"
+    owner = (4711, 4712) if os.geteuid() == 0 else (os.geteuid(), os.getegid())  # only root can give files away
     table = dataclasses.replace(TABLE, topology=str(path))
     monkeypatch.setattr(fleet_table, "read", lambda _: table)
     (tmp_path / "fleet.json").write_text("{}")
     monkeypatch.setenv(cli.TABLE_VARIABLE, str(tmp_path / "fleet.json"))
+    os.chown(tmp_path, *owner)
     assert (cli.main(["topology"]), capsys.readouterr().out) == (0, f"{path}\n")
+    assert {(one.stat().st_uid, one.stat().st_gid) for one in (path.parent, path)} == {owner}, "the next run may be Slurm's, and root's folder is closed to it"
     assert path.read_text() == topology.unplaced(table)
     path.write_text(topology.HEAD + SWITCHES)
     assert (cli.main(["topology"]), capsys.readouterr().out) == (0, "")
