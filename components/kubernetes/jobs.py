@@ -4,6 +4,7 @@ Source: Kubernetes batch/v1; JobSet v0.10 (jobset.x-k8s.io/v1alpha2); training-o
 """
 
 import dataclasses
+import hashlib
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,6 +13,10 @@ from . import labels
 
 RENDEZVOUS_PORT = 29500
 """torchrun's own default."""
+HOST_PORTS = range(20000, 30000)
+"""Of jobs on the host's network, which share it: below the ports of NodePort services (30000 on) and those that Linux gives to connections (32768 on)."""
+PYTORCHJOB_PORT = "pytorchjob-port"
+"""The port of this name is the one at which a PyTorchJob's nodes meet; without it, training-operator takes 23456 (pytorch_defaults.go)."""
 OF_TORCHRUN = "PET_"
 """torchrun takes what its options don't say from variables that begin so (PyTorch 2.7, torch.distributed.run). Trainer and training-operator set the same ones for TrainJob and PyTorchJob, so that one command
 fits all forms."""
@@ -115,6 +120,8 @@ def _jobset(job: Job) -> list[dict[str, Any]]:
 
 def _pytorchjob(job: Job) -> list[dict[str, Any]]:
     template = _pod(job, container="pytorch")
+    if job.uses_host_network:
+        template["spec"]["containers"][0]["ports"] = [{"name": PYTORCHJOB_PORT, "containerPort": rendezvous_port(job)}]
     roles: dict[str, Any] = {"Master": {"replicas": 1, "restartPolicy": "Never", "template": template}}
     if job.nodes > 1:
         roles["Worker"] = {"replicas": job.nodes - 1, "restartPolicy": "Never", "template": template}
@@ -173,6 +180,14 @@ FORMS: Mapping[str, Callable[[Job], list[dict[str, Any]]]] = {
 }
 
 
+def rendezvous_port(job: Job) -> int:
+    """Give the port at which the nodes of a job meet. On the host's network two jobs may have their first pods on one node, so that each has a port of its own, by its name."""
+    if not job.uses_host_network:
+        return RENDEZVOUS_PORT
+    digest = hashlib.sha256(f"{job.account}/{job.name}".encode()).digest()
+    return HOST_PORTS[int.from_bytes(digest) % len(HOST_PORTS)]
+
+
 def claims(manifest: Any) -> set[str]:
     """Name the claims that a job's pods mount."""
     if isinstance(manifest, list):
@@ -209,12 +224,16 @@ def _indexed(job: Job, *, host: str, subdomain: str) -> dict[str, Any]:
     pod = _pod(job, container=NODE)
     if job.nodes > 1:
         rank = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
-        known = (("MASTER_ADDR", host), ("MASTER_PORT", str(RENDEZVOUS_PORT)), ("NNODES", str(job.nodes)))
+        known = (("MASTER_ADDR", host), ("MASTER_PORT", str(rendezvous_port(job))), ("NNODES", str(job.nodes)))
         container = pod["spec"]["containers"][0]
         of_both = [one for prefix in ("", OF_TORCHRUN) for one in (*_environment([(prefix + name, value) for name, value in known]), _of_pod(prefix, rank))]
         container["env"] = [*of_both, *container.get("env", ())]
         if subdomain:
             pod["spec"]["subdomain"] = subdomain
+    elif job.uses_host_network:
+        # torchrun listens also where all of its processes are on one node.
+        container = pod["spec"]["containers"][0]
+        container["env"] = [*_environment([(f"{prefix}MASTER_PORT", str(rendezvous_port(job))) for prefix in ("", OF_TORCHRUN)]), *container.get("env", ())]
     return {"parallelism": job.nodes, "completions": job.nodes, "completionMode": "Indexed", "backoffLimit": 0, "template": pod}
 
 

@@ -205,6 +205,29 @@ def test_pods_on_roce_use_the_hosts_network_and_one_has_its_name_there() -> None
         assert (pod["hostNetwork"], pod["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
 
 
+def ports(form: str, fabric: str, **changes: Any) -> set[int]:
+    """The ports at which the nodes of a job meet, as its pods say."""
+    found: set[int] = set()
+    for pod in pods(jobs.manifests(dataclasses.replace(of_pool_with(fabric), **changes), form)):
+        [container] = pod["containers"]
+        found |= {int(one["value"]) for one in container.get("env", ()) if one["name"] in ("MASTER_PORT", "PET_MASTER_PORT")}
+        found |= {one["containerPort"] for one in container.get("ports", ())}
+    return found
+
+
+@pytest.mark.parametrize("form", ["job", "jobset", "pytorchjob"])
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_jobs_on_the_hosts_network_meet_at_ports_of_their_own(form: str, nodes: int) -> None:
+    """Their first pods may share a node, where one port would be taken, or lead to the other job."""
+    [one], [again], [other], [of_another] = (
+        ports(form, "roce", nodes=nodes, **changes) for changes in ({"name": "a"}, {"name": "a"}, {"name": "b"}, {"name": "a", "account": "product"})
+    )
+    assert one == again
+    assert len({one, other, of_another}) == 3
+    assert {one, other, of_another} <= {*range(20000, 30000)}
+    assert ports(form, "ib-ndr", nodes=2) <= {29500}
+
+
 @pytest.mark.parametrize(("fabric", "form"), [("roce", "mpijob"), ("roce", "trainjob"), ("ib-ndr", "trainjob")])
 def test_forms_that_can_not_use_a_fabric_are_refused(fabric: str, form: str) -> None:
     with pytest.raises(jobs.JobInvalid, match="--as jobset"):
