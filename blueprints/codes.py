@@ -297,7 +297,7 @@ class Code(FindingCode):
     ADDON_NOT_BUILT = "CW624", ERROR, "an add-on that this version can't install", "remove it, and install it yourself when the cluster is up"
     GPUS_NOT_OFFERED = "CW633", WARNING, "GPUs that no add-on of Kubernetes offers to pods", "keep the device plugin, or install one of your own"
     RDMA_WITHOUT_FABRIC = "CW634", WARNING, "a device plugin of InfiniBand and RoCE without a fabric", "choose machines with such NICs, or remove the add-on"
-    SOFTWARE_NOT_BUILT = "CW622", NOTE, "a software profile that supports `plan` only", "choose a profile that clusterwright can install"
+    SOFTWARE_NOT_BUILT = "CW622", NOTE, "a software profile or a machine that supports `plan` only", "choose one that clusterwright can provision"
 
     # Services that run training jobs.
     TRAINING_IGNORES = "CW636", WARNING, "a key that means nothing to a service that runs training jobs", "remove the key, or choose a scheduler with hosts"

@@ -110,6 +110,8 @@ class Built:
     """The most hosts of a Kubernetes control plane that it provisions."""
     refused: Mapping[str, Refusal] = dataclasses.field(default_factory=dict)
     """Keys that it refuses: without what they ask for, data would be less safe, or nothing could be provisioned."""
+    planned_machines: tuple[str, ...] = ()
+    """Machines that it plans and can't provision, with any profile."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -208,6 +210,7 @@ class Target:
             ignored=_in_all([one.ignored for one in found]),
             kubernetes_control_max=max((one.kubernetes_control_max for one in found), default=1),
             refused={key: refusal for one in found for key, refusal in one.refused.items()},
+            planned_machines=tuple(dict.fromkeys(machine for one in found for machine in one.planned_machines)),
         )
 
     @property
@@ -301,9 +304,18 @@ def _built(
     ignored: list[str],
     kubernetes_control_max: int = 1,
     refused: Mapping[str, Mapping[str, str]] | None = None,
+    planned_machines: Sequence[str] = (),
 ) -> Built:
     refusals = {key: Refusal(**said) for key, said in (refused or {}).items()}
-    return Built(tuple(software), tuple(keys), {key: tuple(some) for key, some in values.items()}, tuple(ignored), kubernetes_control_max, refusals)
+    return Built(
+        tuple(software),
+        tuple(keys),
+        {key: tuple(some) for key, some in values.items()},
+        tuple(ignored),
+        kubernetes_control_max,
+        refusals,
+        tuple(planned_machines),
+    )
 
 
 def _in_all(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

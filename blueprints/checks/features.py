@@ -22,6 +22,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     if cluster.software.profile not in built.software:
         yield _software(cluster, target, built.software, source)
         return
+    yield from _machines(cluster, blueprint, target, built.planned_machines, source)
     left_out: dict[str, list[Path]] = {}
     for key, path in _said(blueprint, (), "", built):
         left_out.setdefault(key, []).append(path)
@@ -77,6 +78,18 @@ def _software(cluster: spec.ClusterSpec, target: catalog.Target, profiles: tuple
     none = f"plan with it; none of {known} supports these nodes, so provision them with a later version, or other nodes now"
     remedy = f"write `targets.{target.name}.software: {fitting}` to provision the cluster" if fitting else none
     return finding.Finding(finding.Level.NOTE, Code.SOFTWARE_NOT_BUILT, where, what, why, remedy)
+
+
+def _machines(
+    cluster: spec.ClusterSpec, blueprint: language.Blueprint, target: catalog.Target, planned: tuple[str, ...], source: Document
+) -> Iterator[finding.Finding]:
+    """Report pools of machines that this version can't provision: the cluster supports `plan` only."""
+    for name, _, node_sets in lookup.pools_of(cluster, blueprint):
+        if machine := next((one.hosts.machine.name for one in node_sets if one.hosts.machine.name in planned), None):
+            what = f"this version can't provision {machine} on {target.title}: you can plan the cluster but not provision it"
+            why = "its interfaces for RDMA need a network that clusterwright does not create"
+            remedy = "plan with it, and provision it with a later version, or choose other machines now"
+            yield finding.Finding(finding.Level.NOTE, Code.SOFTWARE_NOT_BUILT, source.where("pools", name), what, why, remedy)
 
 
 def _supports(cluster: spec.ClusterSpec, profile: str) -> bool:
