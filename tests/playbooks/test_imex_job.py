@@ -21,6 +21,7 @@ class Node:
         for name in ("bin", "programs", "etc"):
             (folder / name).mkdir()
         self.put("bin/scontrol", '#!/bin/sh\necho "scontrol $*" >>"$STATE/calls"\ncat "$STATE/shown"\n')
+        self.put("bin/squeue", '#!/bin/sh\n[ "$*" = "--all --noheader --format=%A --nodelist=train-0" ] && cat "$STATE/queue"\n')
         self.put("bin/systemctl", '#!/bin/sh\necho "systemctl $*" >>"$STATE/calls"\n')
         self.put("bin/nvidia-imex-ctl", '#!/bin/sh\n[ "$*" = -q ] && cat "$STATE/status"\n')
         self.put("programs/imex-job", PROGRAM.read_text())
@@ -36,6 +37,10 @@ class Node:
 
     def status(self, said: str) -> None:
         (self.folder / "status").write_text(f"{said}\n")
+
+    def queue(self, *jobs: int) -> None:
+        """Let squeue show these jobs on the node."""
+        (self.folder / "queue").write_text("".join(f"{job}\n" for job in jobs))
 
     def job(self, *numbers: int) -> None:
         """Let scontrol show these nodes."""
@@ -112,6 +117,35 @@ def test_jobs_that_share_a_node_have_the_list_of_the_first_and_the_last_ends_the
     assert node.peers() is not None
     node.run("epilog_slurmd", 2)
     assert node.peers() is None
+
+
+def test_the_mark_of_a_job_whose_epilog_never_ran_keeps_no_daemon(node: Node) -> None:
+    node.run("prolog_slurmd", 1)
+    node.job(0, 2)
+    node.queue(2)
+    assert node.run("prolog_slurmd", 2) == 0
+    assert node.peers() == ["10.0.1.0", "10.0.1.2"]
+    assert node.run("epilog_slurmd", 2) == 0
+    assert node.peers() is None
+
+
+def test_a_job_that_is_over_while_another_one_lost_its_epilog_ends_the_daemon(node: Node) -> None:
+    node.queue(1, 2)
+    node.run("prolog_slurmd", 1)
+    node.run("prolog_slurmd", 2)
+    node.queue(2)
+    assert node.run("epilog_slurmd", 2) == 0
+    assert node.peers() is None
+
+
+@pytest.mark.parametrize("queue", [None, (), (1, 2), (1,)], ids=["no answer", "an empty answer", "both jobs", "an answer without the own job"])
+def test_the_mark_of_a_job_that_slurm_may_know_stays(node: Node, queue: tuple[int, ...] | None) -> None:
+    node.run("prolog_slurmd", 1)
+    node.job(0, 2)
+    if queue is not None:
+        node.queue(*queue)
+    assert node.run("prolog_slurmd", 2) == 0
+    assert node.peers() == ["10.0.1.0", "10.0.1.1"]
 
 
 @pytest.mark.parametrize("variables", [{"SLURM_JOB_NUM_NODES": "1"}, {"CLUSTERWRIGHT_NODE_ENV": "/dev/null"}])

@@ -28,13 +28,27 @@ addresses() {
         }'
 }
 
+# Give the marks of other jobs here. Those of jobs that have ended go: nothing removed them where slurmd was killed before their epilog. Without an answer, in which this
+# node's own job has to be, all count.
+other_marks() {
+    marks=$(find "$run" -type f ! -name "${SLURM_JOB_ID:?}")
+    [ -n "$marks" ] || return 0
+    known=$(squeue --all --noheader --format=%A --nodelist="${SLURMD_NODENAME:?}" 2>/dev/null) || known=
+    if printf '%s\n' "$known" | grep -Fqx -e "$SLURM_JOB_ID"; then
+        for mark in $marks; do
+            printf '%s\n' "$known" | grep -Fqx -e "${mark##*/}" || rm -f "$mark"
+        done
+    fi
+    find "$run" -type f ! -name "$SLURM_JOB_ID"
+}
+
 start() {
     [ "${SLURM_JOB_NUM_NODES:-2}" -gt 1 ] 2>/dev/null || [ "${SLURM_HET_SIZE:-1}" -gt 1 ] 2>/dev/null || return 0
     group=$(sed -n 's/^CLUSTERWRIGHT_GROUP=//p' "$node")
     grep -Fqsx -e "$group daemon imex" "$environment" || return 0
     size=$(sed -n "s/^$group arguments //p" "$environment")
     mkdir -p "$run" || return 1
-    others=$(find "$run" -type f ! -name "${SLURM_JOB_ID:?}")
+    others=$(other_marks)
     : >"$run/$SLURM_JOB_ID" || return 1
     if [ -n "$others" ]; then
         echo "imex: another job runs here, whose NVLink domain stays as it is" >&2
@@ -59,7 +73,7 @@ start() {
 end() {
     [ -e "$run/${SLURM_JOB_ID:-}" ] || return 0
     rm -f "$run/$SLURM_JOB_ID"
-    [ -z "$(ls -A "$run")" ] || return 0
+    [ -z "$(other_marks)" ] || return 0
     # Without its list it does not start by itself, and nobody expects it to be connected.
     rm -f "$nodes"
     systemctl stop nvidia-imex.service
