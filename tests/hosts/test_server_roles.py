@@ -1,4 +1,7 @@
-"""Roles that change a server's own disks, boot loader and modules, run by Ansible on one server. What they would change is simulated: programs that keep their state in files."""
+"""Roles that change a server's own disks, boot loader and modules, and one that runs a program there, run by Ansible on one server.
+
+What disks, boot loaders and modules would change is simulated: programs that keep their state in files.
+"""
 
 import json
 from collections.abc import Iterator
@@ -7,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from blueprints import project
+from components import host_folders
+from components.elastic import table as fleet_table
+from components.elastic.decide import topology
 from tests.hosts import plays
 from tests.hosts.plain import PlainHosts, plain_hosts
 from tests.playbooks import test_scratch
@@ -136,3 +143,39 @@ def test_a_server_restarts_with_another_kernel_only_when_its_own_modules_and_the
     assert f'GRUB_DEFAULT="gnulinux-advanced-12-34>{entry}"' in server.inside(NODE, "cat", "/etc/default/grub.d/clusterwright.cfg")
     assert f"'{entry}'" in server.inside(NODE, "cat", "/boot/grub/grub.cfg")
     assert plays.changed(roles()) == 0
+
+
+def fleet(count: int) -> dict[str, Any]:
+    """Give the fleet table of a pool on Google Cloud whose instances have a place in its network."""
+    node_set = {"name": "train", "pool": "train", "prefix": "train", "count": count, "minimum": 0, "partition": "train", "machine": "a3-megagpu-8g"}
+    return {
+        "version": fleet_table.VERSION,
+        "target": "gcp",
+        "cluster": "lab",
+        "stack": "test",
+        "topology": host_folders.SWITCHES,
+        "node_sets": [{**node_set, "capacity": {"kind": "on-demand"}, "boot_timeout_s": 600}],
+    }
+
+
+def test_elastic_nodes_have_switches_that_slurm_s_user_can_change(server: PlainHosts, tmp_path: Path) -> None:
+    state, folder = Path(host_folders.SWITCHES).parents[1], Path(host_folders.SWITCHES).parent
+    server.inside(NODE, "sh", "-c", f"useradd --system --user-group slurm; install --directory --owner=slurm --group=slurm {state}")
+    plays_folder = tmp_path / "playbooks"  # the role takes the program from beside the play's folder
+    plays_folder.mkdir()
+    for package_folder in ("blueprints", "components"):
+        (tmp_path / package_folder).symlink_to(project.project_root() / package_folder)
+
+    def role(count: int) -> Any:
+        return plays.run(server, [NODE], ["elastic"], {"provided": {"fleet": fleet(count)}, "spec": {"slurm": {"control": {"count": 1}}}}, folder=plays_folder)
+
+    def switches() -> str:
+        return server.inside(NODE, "cat", host_folders.SWITCHES)
+
+    assert plays.changed(role(4)) > 0
+    assert switches() == topology.unplaced(fleet_table.read(fleet(4)))
+    owners = server.inside(NODE, "stat", "--format=%U:%G %a %n", str(folder), host_folders.SWITCHES).splitlines()
+    assert owners == [f"slurm:slurm 700 {folder}", f"slurm:slurm 644 {host_folders.SWITCHES}"], "the next one to write is the service, as Slurm's user"
+    assert plays.changed(role(4)) == 0
+    assert plays.changed(role(6)) > 0
+    assert switches() == topology.unplaced(fleet_table.read(fleet(6))), "a node without a switch gets no jobs"
