@@ -18,7 +18,7 @@ from tests.hosts import plain, planted
 from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 from tests.hosts.plain import PlainHosts
 
-pytestmark = [pytest.mark.hosts, pytest.mark.soak]  # seven servers restart
+pytestmark = [pytest.mark.hosts, pytest.mark.soak, pytest.mark.timeout(1800)]  # five servers restart, and the first test also adopts them
 
 CONTROL, LOGIN, NODES = "head-1", "login-1", ("gpu-1", "gpu-2", "gpu-3")
 EVERYBODY = (CONTROL, LOGIN, *NODES)
