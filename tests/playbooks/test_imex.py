@@ -176,3 +176,26 @@ def test_the_package_of_the_daemon_has_the_drivers_version_and_comes_with_it() -
     with_daemon = templates.value("gpu_driver_parts", role="gpu_driver", software=software)
     assert {*with_daemon} - {*templates.value("gpu_driver_parts", role="gpu_driver", software={**software, "arch": "x86_64"})} == {"nvidia-imex-580"}
     assert "nvidia-imex-580" in templates.value("gpu_driver_parts", role="gpu_driver", software={**software, "arch": "any"}, gpu_driver_joins_machines=True)
+
+
+def installs(*, there: bool, versions: dict[str, str], os: str = "ubuntu-24.04") -> list[str]:
+    """Give the packages that join the driver of a server that is configured already."""
+    task = TASKS["The daemon joins the driver"]
+    known = {"spec": {"software": {"versions": [*versions.items()], "os": os}}}
+    driver = templates.value("imex_driver", role="imex", **known)
+    if not templates.evaluate("{{ " + task["when"] + " }}", imex_daemon={"stat": {"exists": there}}, imex_driver=driver, **known):
+        return []
+    package = templates.value("imex_package", role="imex", **known)
+    first = task["block"][0]["server_software"]
+    assert [templates.evaluate(one, imex_package=package) for one in first["hold"]] == [package]
+    return [templates.evaluate(one, imex_package=package, imex_driver=driver) for one in first["names"]]
+
+
+def test_a_configured_server_gets_the_daemon_once_its_rack_is_known() -> None:
+    versions = {"driver": "580.178.04", "kernel": "6.8.0-149-generic"}
+    assert installs(there=False, versions=versions) == ["nvidia-imex-580=580.178.04*"]
+    assert installs(there=False, versions={"driver": "580"}) == ["nvidia-imex-580=580*"]
+    assert installs(there=True, versions=versions) == []
+    assert installs(there=False, versions={"kernel": "6.8.0-149-generic"}) == [], "the driver is the owner's"
+    assert installs(there=False, versions=versions, os="debian-13") == []
+    assert [*TASKS].index("The daemon joins the driver") < [*TASKS].index("The daemon is installed")
