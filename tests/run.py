@@ -69,8 +69,11 @@ def _both(without_hosts: Sequence[str], hosts: Sequence[str]) -> int:
             front.send_signal(signal.SIGINT)
 
     reader = threading.Thread(target=read)
+    # Between the start of both parts and the `try`, an interrupt would find nobody who lets them end.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     reader.start()
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         if front.wait() not in WHOLE:
             is_ending.set()
             behind.send_signal(signal.SIGINT)
