@@ -301,8 +301,8 @@ class Code(FindingCode):
 
     # Services that run training jobs.
     TRAINING_IGNORES = "CW636", WARNING, "a key that means nothing to a service that runs training jobs", "remove the key, or choose a scheduler with hosts"
-    TRAINING_MOUNTS = "CW637", (ERROR, NOTE), "a file system that jobs of a training service see elsewhere or not at all", "write the folder of its kind that docs/google-cloud.md names under \"Training jobs on Vertex AI\", or choose another kind"
-    TRAINING_LACKS = "CW638", ERROR, "machines or capacity that a training service does not have", "choose one that docs/google-cloud.md lists under \"Training jobs on Vertex AI\""
+    TRAINING_MOUNTS = "CW637", (ERROR, NOTE), "a file system that jobs of a training service see elsewhere or not at all", "write the folder of its kind that docs/google-cloud.md names for training jobs, or choose another kind"
+    TRAINING_LACKS = "CW638", ERROR, "machines or capacity that a training service does not have", "choose one that docs/google-cloud.md lists for training jobs"
     TRAINING_RESERVATION = "CW639", NOTE, "a reservation that must be shared with a training service", "share the reservation with the service"
     TRAINING_POOLS_DIFFER = "CW495", NOTE, "pools with flex start that no training job can use together", "nothing, if each job uses one pool; else give them the same machine"
 
