@@ -12,7 +12,7 @@ WORKER = "worker"
 """The role of machines that the service starts for a job and ends with it."""
 BUCKET = "object"
 BUCKET_NAME = "<bucket, known later>"
-"""Names of buckets belong to the whole world: the stack makes one that nobody has, so no blueprint can say it."""
+"""A bucket's name is unique among all customers of the cloud: the stack makes one up, so no blueprint can name it."""
 
 
 def resolve(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Training | None:

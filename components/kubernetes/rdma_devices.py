@@ -1,4 +1,4 @@
-"""RDMA devices for pods: what the shared device plugin is told, and what pods of a fabric need beside the devices. Pure."""
+"""RDMA devices for pods: the configuration of the shared device plugin, and what pods of a fabric need beside the devices. Pure."""
 
 import json
 from collections.abc import Collection
